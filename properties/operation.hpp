@@ -1,7 +1,7 @@
 // An operation as the pipeline sees it: one row of a table. Everything that differs between operations is
 // behind these functions; nothing else in properties/ names one.
 #pragma once
-#include <functional>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,23 +31,32 @@ using Shrinks = std::vector<Case> (*)(const Case&);
 // A random case for this kernel; `size` grows from 0 (smallest) to 100.
 using Generate = Case (*)(const gpu::Kernel&, gpu::Backend, const rc::Random&, int size);
 
-// A statement that needs no reference: a second case related to the first, and how their outputs must agree.
+// A second problem and how its outputs must correspond to the first one's. One row of `outputs` for each
+// output operand, in the operation's order.
+struct Relation {
+  struct Output {
+    // For each element of the first output (row-major, logical): its place in the related output, or -1
+    // where the law says nothing. Empty: the same place everywhere.
+    std::vector<std::int64_t> place;
+    int exponent = 0;  // related == first * 2^exponent
+  };
+  gpu::Problem problem;          // no operands: the law does not apply to this case
+  std::vector<Output> outputs;
+  bool bit_for_bit = false;      // for repeatable kernels: the order of every sum is kept
+  bool applies() const { return !problem.operands.empty(); }
+};
+
+// A statement that needs no reference: outputs of related problems agree. properties/law.hpp compares them.
 struct Law {
-  std::string_view name;  // "edge_permutation"
+  std::string_view name;  // "edge_permutation"; `law=edge_permutation` in a case line checks it
   std::string_view statement;
-  // The related problem; empty operands when the law does not apply to the case.
-  gpu::Problem (*related)(const Case&, const gpu::Problem&);
-  // From (first problem, its outputs, related problem, its outputs): empty, or what disagrees. Elements are
-  // compared through their bounds, or bit for bit where the law is exact.
-  std::string (*disagreement)(const Case&, const gpu::Numerics&, const gpu::Problem&,
-                              const std::vector<std::vector<std::byte>>&, const gpu::Problem&,
-                              const std::vector<std::vector<std::byte>>&);
+  Relation (*relate)(const Case&, const gpu::Problem&);
 };
 
 struct Operation {
   std::string_view name;
   std::string_view summary;
-  std::span<const Field> fields;  // fields every operation has come first (properties/fields.hpp)
+  std::span<const Field> fields;  // its own and those every operation has (properties/fields.hpp)
   Validate validate;
   Materialise materialise;
   Evaluate evaluate;
