@@ -61,9 +61,9 @@ Interval::Interval(const Dyadic& value) {
   const auto real = [&](unsigned __int128 significand, mpfr_rnd_t rounding) {
     // Two halves of 64 bits: each exact, and one rounding in the sum.
     Real high, low, result;
-    mpfr_set_uj_2exp(high.backend().data(), static_cast<std::uint64_t>(significand >> 64),
+    mpfr_set_ui_2exp(high.backend().data(), static_cast<std::uint64_t>(significand >> 64),
                      mpfr_exp_t{value.exponent} + 64, MPFR_RNDN);
-    mpfr_set_uj_2exp(low.backend().data(), static_cast<std::uint64_t>(significand), value.exponent,
+    mpfr_set_ui_2exp(low.backend().data(), static_cast<std::uint64_t>(significand), value.exponent,
                      MPFR_RNDN);
     mpfr_add(result.backend().data(), high.backend().data(), low.backend().data(), rounding);
     return result;
