@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# The one call for a GPU runner, through `ci/run.sh gpu`: what needs a device is tested, a campaign runs on
+# it, the benchmarks are timed, and a table closes the output. Exit 1 when any step failed.
+#
+#   ci/gpu.sh                      build here, then run
+#   ci/gpu.sh --prebuilt FOLDER    run what `ci/run.sh carry` built elsewhere; needs no compiler, no package
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build_folder=${HALFULP_BUILD:-$root/build}
+campaign=${HALFULP_CAMPAIGN:-60s}
+# shellcheck source=ci/setup.sh
+source "$root/ci/setup.sh"
+
+# step NAME COMMAND...: its output goes to the terminal and to a log; its result becomes a row of the table.
+rows=()
+failed=0
+step() {
+  local name=$1 started=$SECONDS status=0 result=pass
+  shift
+  say "$name: $*"
+  "$@" </dev/null 2>&1 | tee "$logs/$name.log" || status=$?
+  if ((status != 0)); then
+    result="exit $status"
+    failed=1
+  fi
+  local last
+  last=$(grep -v '^[[:space:]]*$' "$logs/$name.log" | tail -n 1 || true)
+  rows+=("$(printf '%-10s %-8s %5d s  %s' "$name" "$result" $((SECONDS - started)) "${last:0:70}")")
+}
+
+prebuilt_tests() {
+  local program filter status=0
+  while IFS=$'\t' read -r program filter; do
+    "$bin/$program" "--gtest_filter=$filter" --gtest_brief=1 </dev/null || status=1
+  done <"$prebuilt/gpu_tests"
+  return $status
+}
+
+prebuilt=''
+case ${1:-} in
+  '') ;;
+  --prebuilt)
+    prebuilt=$(cd "${2:?--prebuilt needs a folder}" && pwd) ||
+      die "no folder $2" "make it with: ci/run.sh carry"
+    [[ -s $prebuilt/gpu_tests && -x $prebuilt/bin/halfulp ]] ||
+      die "$prebuilt is not what carry makes" "make it with: ci/run.sh carry"
+    ;;
+  *) die "unknown option '$1'" "ci/run.sh gpu [--prebuilt FOLDER]" ;;
+esac
+
+command -v nvidia-smi >/dev/null || die "no nvidia-smi: no GPU driver here" "run this on a GPU machine"
+device=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1) ||
+  die "nvidia-smi failed" "the driver is installed but does not answer"
+
+logs=${OUT:-$build_folder/gpu}
+mkdir -p "$logs"
+cd "$root"
+export HALFULP_REQUIRE_GPU=1
+if [[ -n $prebuilt ]]; then
+  bin=$prebuilt/bin
+  step tests prebuilt_tests
+else
+  bin=$build_folder/bin
+  need_packages
+  [[ $(cuda_option 2>/dev/null) == *ON ]] || die "no nvcc 12 or later" \
+    "install the CUDA toolkit, or build elsewhere with ci/run.sh carry and use --prebuilt"
+  configure "$build_folder"
+  build "$build_folder"
+  step tests ctest --test-dir "$build_folder" -L gpu --no-tests=error --output-on-failure
+fi
+step campaign "$bin/halfulp" check --backend cuda --time "$campaign" --junit "$logs/campaign.xml"
+step bench "$bin/halfulp" bench --backend cuda
+
+printf '\n%s\n' "$device; logs in $logs"
+printf '%-10s %-8s %7s  %s\n' step result time 'last line'
+printf '%s\n' "${rows[@]}"
+exit $failed
