@@ -1,7 +1,8 @@
 // The pipeline: one case in, one verdict out.
 //
 //   Judgement j = judge(c);            // in this process
-//   Judgement j = worker.judge(c);     // in a worker process (properties/worker.hpp): survives crash and hang
+//   Judgement j = worker.judge(c);     // in a worker process (properties/worker.hpp): survives
+//   crash and hang
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,24 +21,25 @@ std::string_view name(Verdict verdict);
 struct Suspect {
   int output = 0;
   std::string output_name;
-  std::vector<std::int64_t> index;    // logical
-  std::uint64_t bits = 0;             // what the kernel gave
+  std::vector<std::int64_t> index;  // logical
+  std::uint64_t bits = 0;           // what the kernel gave
   double got = 0;
-  double lo = 0, hi = 0;              // enclosure of the truth
-  double bound = 0;                   // E
-  double error_over_bound = 0;        // distance to [lo, hi] over E plus half the output's ulp; inf when E = 0
+  double lo = 0, hi = 0;        // enclosure of the truth
+  double bound = 0;             // E
+  double error_over_bound = 0;  // properties/compare.hpp; at most 1 for what is accepted
   std::uint64_t accept_lo = 0, accept_hi = 0;  // patterns of the accepted interval's ends
 };
 
 struct Judgement {
   Verdict verdict = Verdict::pass;
-  std::string reason;                 // skipped, powerless, faulted: why; fail: "2 of 35 elements", the law's name
+  std::string reason;  // skipped, powerless, faulted: why; fail: "2 of 35 elements", the law's name
   gpu::Fault fault;
-  std::vector<Suspect> worst;         // at most 8, worst first; for a pass, the worst one
+  std::vector<Suspect> worst;  // at most 8, worst first; for a pass, the worst one
   double worst_error_over_bound = 0;
   std::int64_t elements = 0;
   std::int64_t failed = 0;
-  std::int64_t exact_checked = 0;     // elements re-evaluated exactly: flagged, failing, audited
+  std::int64_t unbounded = 0;      // elements that accept anything
+  std::int64_t exact_checked = 0;  // elements re-evaluated exactly: flagged, failing, audited
   std::int64_t launches = 0;
   double kernel_seconds = 0;
 };

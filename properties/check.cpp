@@ -1,0 +1,112 @@
+// The pipeline from a case to its verdict; see check.hpp.
+#include "properties/check.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "properties/judging.hpp"
+#include "properties/law.hpp"
+#include "properties/setup.hpp"
+
+namespace halfulp::properties {
+
+namespace {
+
+Judgement skipped(std::string reason) {
+  Judgement judgement;
+  judgement.verdict = Verdict::skipped;
+  judgement.reason = std::move(reason);
+  return judgement;
+}
+
+void set_fault(Judgement& judgement, const gpu::Fault& fault, std::string_view where) {
+  judgement.verdict = Verdict::faulted;
+  judgement.fault = fault;
+  judgement.reason = fmt::format("{}{}: {}", where, gpu::name(fault.kind), fault.text);
+}
+
+gpu::Outcome run_timed(const Setup& setup, const gpu::Problem& problem, Judgement& judgement) {
+  const auto start = std::chrono::steady_clock::now();
+  gpu::Outcome outcome = gpu::run(*setup.kernel, setup.backend, problem, setup.schedule);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  judgement.kernel_seconds += taken.count();
+  judgement.launches += outcome.launches;
+  return outcome;
+}
+
+// Runs the related problem of the case's law and compares. Leaves a judgement that already failed
+// alone.
+void check_law(const Case& c, const Setup& setup, const gpu::Problem& problem,
+               const gpu::Outputs& outputs, Judgement& judgement) {
+  const Law* law = find_law(*setup.operation, c.text("law"));
+  if (law == nullptr || judgement.verdict == Verdict::fail) return;
+  const Relation relation = law->relate(c, problem);
+  if (!relation.applies()) {
+    if (judgement.verdict == Verdict::pass) {
+      judgement = skipped(fmt::format("law {} does not apply to this case", law->name));
+    }
+    return;
+  }
+  const gpu::Outcome related = run_timed(setup, relation.problem, judgement);
+  if (related.fault) {
+    set_fault(judgement, related.fault, fmt::format("in the related problem of {}: ", law->name));
+    return;
+  }
+  for (const gpu::Outputs& related_outputs : related.outputs) {
+    const std::string what = disagreement(*setup.operation, setup.kernel->numerics, problem,
+                                          outputs, relation, related_outputs);
+    if (what.empty()) continue;
+    judgement.verdict = Verdict::fail;
+    judgement.reason = fmt::format("law {}: {}", law->name, what);
+    return;
+  }
+}
+
+}  // namespace
+
+std::string_view name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return "pass";
+    case Verdict::fail:
+      return "fail";
+    case Verdict::faulted:
+      return "faulted";
+    case Verdict::skipped:
+      return "skipped";
+    case Verdict::powerless:
+      return "powerless";
+  }
+  return "?";
+}
+
+Judgement judge(const Case& c) {
+  const Setup setup = set_up(c);
+  if (!setup.skip.empty()) return skipped(setup.skip);
+  Judgement judgement;
+  const gpu::Problem problem = setup.operation->materialise(c);
+  const gpu::Numerics& numerics = setup.kernel->numerics;
+  const gpu::Outcome outcome = run_timed(setup, problem, judgement);
+  if (outcome.fault) {
+    set_fault(judgement, outcome.fault, "");
+    return judgement;
+  }
+  Judging judging(*setup.operation, numerics, problem, outcome.outputs, c.seed());
+  setup.operation->evaluate(problem, numerics,
+                            [&](const reference::Rows& rows) { judging.see(rows); });
+  judging.finish(judgement);
+  if (judgement.verdict == Verdict::faulted) return judgement;
+  if (numerics.repeatable && outcome.outputs.size() > 1 && judgement.verdict != Verdict::fail) {
+    judgement.verdict = Verdict::fail;
+    judgement.reason =
+        fmt::format("declared repeatable, but gave {} distinct results", outcome.outputs.size());
+    return judgement;
+  }
+  if (!outcome.outputs.empty()) {
+    check_law(c, setup, problem, outcome.outputs.front(), judgement);
+  }
+  return judgement;
+}
+
+}  // namespace halfulp::properties

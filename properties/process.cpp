@@ -1,0 +1,150 @@
+// Child processes; see process.hpp.
+#include "properties/process.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+#include "properties/assert.hpp"
+
+namespace halfulp::properties {
+
+namespace {
+
+// Sockets of the parent's side: a new child closes those of its siblings, so that each socket ends
+// with the two processes it joins.
+std::vector<int>& parent_sockets() {
+  static std::vector<int> sockets;
+  return sockets;
+}
+
+[[noreturn]] void run_child(const std::function<void(int)>& body, int socket, int output,
+                            pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+  for (const int other : parent_sockets()) close(other);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  if (output >= 0) {
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+  }
+  body(socket);
+  std::fflush(nullptr);
+  _exit(0);
+}
+
+std::string describe_end(int status) {
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    const char* abbreviation = sigabbrev_np(signal);
+    return fmt::format("killed by SIG{} ({})", abbreviation != nullptr ? abbreviation : "?",
+                       strsignal(signal));
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+    return fmt::format("exited with {}", WEXITSTATUS(status));
+  }
+  return {};
+}
+
+}  // namespace
+
+Process::~Process() {
+  if (running()) {
+    kill();
+    end();
+  }
+  if (output_ >= 0) close(output_);
+}
+
+void Process::start(const std::function<void(int)>& body) {
+  HALFULP_ASSERT(!running(), "started twice");
+  if (output_ < 0) output_ = memfd_create("halfulp_child_output", MFD_CLOEXEC);
+  forget_output();
+  int pair[2] = {-1, -1};
+  HALFULP_ASSERT(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, std::strerror(errno));
+  std::fflush(nullptr);
+  const pid_t parent = getpid();
+  pid_ = fork();
+  HALFULP_ASSERT(pid_ >= 0, std::strerror(errno));
+  if (pid_ == 0) {
+    close(pair[0]);
+    run_child(body, pair[1], output_, parent);
+  }
+  close(pair[1]);
+  socket_ = pair[0];
+  parent_sockets().push_back(socket_);
+}
+
+void Process::kill() {
+  if (running()) ::kill(pid_, SIGKILL);
+}
+
+std::string Process::end() {
+  if (!running()) return {};
+  close(socket_);
+  std::erase(parent_sockets(), socket_);
+  socket_ = -1;
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return describe_end(status);
+}
+
+void Process::forget_output() {
+  if (output_ < 0) return;
+  if (ftruncate(output_, 0) == 0) lseek(output_, 0, SEEK_SET);
+}
+
+std::string Process::output_tail(std::size_t characters_max) const {
+  if (output_ < 0) return {};
+  const off_t size = lseek(output_, 0, SEEK_END);
+  const off_t start = std::max<off_t>(0, size - static_cast<off_t>(characters_max));
+  std::string text(static_cast<std::size_t>(std::max<off_t>(0, size - start)), '\0');
+  const ssize_t got = pread(output_, text.data(), text.size(), start);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+bool send_line(int socket, const std::string& line) {
+  const std::string message = line + "\n";
+  std::size_t sent = 0;
+  while (sent < message.size()) {
+    const ssize_t n = send(socket, message.data() + sent, message.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    sent += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+LineReader::State LineReader::read(int socket, std::string& line) {
+  char chunk[1 << 16];
+  ssize_t n = 0;
+  if (buffer_.find('\n') == std::string::npos) {
+    do {
+      n = recv(socket, chunk, sizeof chunk, 0);
+    } while (n < 0 && errno == EINTR);
+    if (n <= 0) return State::closed;
+    buffer_.append(chunk, static_cast<std::size_t>(n));
+  }
+  const std::size_t end = buffer_.find('\n');
+  if (end == std::string::npos) return State::pending;
+  line = buffer_.substr(0, end);
+  buffer_.erase(0, end + 1);
+  return State::line;
+}
+
+}  // namespace halfulp::properties

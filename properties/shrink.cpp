@@ -1,0 +1,72 @@
+// The walk down the shrink tree; see shrink.hpp.
+#include "properties/shrink.hpp"
+
+#include <rapidcheck/Seq.h>
+#include <rapidcheck/Shrinkable.h>
+#include <rapidcheck/seq/Create.h>
+#include <rapidcheck/shrinkable/Create.h>
+
+#include <chrono>
+
+#include "properties/assert.hpp"
+#include "properties/operation.hpp"
+
+namespace halfulp::properties {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+rc::Shrinkable<Case> shrink_tree(const Case& c) {
+  const Operation* operation = find_operation(c.operation);
+  HALFULP_ASSERT(operation != nullptr, c.operation);
+  const Shrinks shrinks = operation->shrinks;
+  return rc::shrinkable::shrinkRecur(
+      Case(c), [shrinks](const Case& from) { return rc::seq::fromContainer(shrinks(from)); });
+}
+
+bool same_trouble(const Judgement& first, const Judgement& now) {
+  if (first.verdict == Verdict::fail && now.verdict == Verdict::fail) return true;
+  if (now.verdict != Verdict::faulted) return false;
+  if (first.verdict == Verdict::faulted) return first.fault.kind == now.fault.kind;
+  switch (now.fault.kind) {
+    case gpu::FaultKind::none:     // a bug of the reference
+    case gpu::FaultKind::refused:  // another trouble than wrong numbers
+    case gpu::FaultKind::timed_out:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+Shrunk shrink(WorkerPool& pool, const Case& c, const Judgement& judgement, ShrinkBudget budget) {
+  const auto seconds = std::chrono::duration<double>(budget.seconds);
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds);
+  Shrunk best{c, judgement, 0, 0, false};
+  rc::Shrinkable<Case> node = shrink_tree(c);
+  for (bool simpler = true; simpler;) {
+    simpler = false;
+    rc::Seq<rc::Shrinkable<Case>> children = node.shrinks();
+    for (auto child = children.next(); child; child = children.next()) {
+      if (best.judgements >= budget.judgements || Clock::now() >= deadline) {
+        best.exhausted = true;
+        return best;
+      }
+      const Case candidate = child->value();
+      const Judgement now = pool.judge(candidate);
+      ++best.judgements;
+      if (!same_trouble(best.judgement, now)) continue;
+      best.smallest = candidate;
+      best.judgement = now;
+      ++best.steps;
+      node = *child;
+      simpler = true;
+      break;
+    }
+  }
+  return best;
+}
+
+}  // namespace halfulp::properties

@@ -1,0 +1,31 @@
+// Shrinking: from a case that fails to the smallest one that still does.
+//
+//   Shrunk s = shrink(pool, c, judgement, {.judgements = 2000, .seconds = 20});
+//
+// Walks RapidCheck's shrink tree over Operation::shrinks: the first simpler case that fails takes
+// the place of the failing one, until none does or the budget is spent; then the best so far is the
+// answer. A failing case may become a failing or a faulted one; a faulted one only one with the
+// same kind of fault.
+#pragma once
+#include <cstdint>
+
+#include "properties/worker.hpp"
+
+namespace halfulp::properties {
+
+struct ShrinkBudget {
+  std::int64_t judgements = 2000;
+  double seconds = 20;
+};
+
+struct Shrunk {
+  Case smallest;
+  Judgement judgement;          // of the smallest
+  std::int64_t steps = 0;       // accepted simplifications
+  std::int64_t judgements = 0;  // cases tried
+  bool exhausted = false;       // the budget ended the search: a smaller case may exist
+};
+
+Shrunk shrink(WorkerPool& pool, const Case& c, const Judgement& judgement, ShrinkBudget budget);
+
+}  // namespace halfulp::properties

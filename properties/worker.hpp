@@ -1,0 +1,69 @@
+// Worker processes: a kernel that crashes, hangs or poisons its CUDA context costs one case.
+//
+//   WorkerPool pool({.jobs = 2});
+//   Judgement j = pool.judge(c);
+//   pool.run(next, done);   // many cases; `done` is called in their order, whatever the number of
+//   jobs
+//
+// A worker is a fork of this process that reads case lines and answers judgements, one line of JSON
+// each. The parent must have no threads and must not have touched CUDA. When a worker dies or
+// outruns the watchdog, the case it had in hand is faulted (crashed with the signal's name, or
+// timed_out) and a fresh worker takes over.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/check.hpp"
+
+namespace halfulp::properties {
+
+struct WorkerOptions {
+  int jobs = 1;
+  double watchdog_s = 20;  // of wall clock, for one case
+};
+
+class WorkerPool {
+ public:
+  explicit WorkerPool(WorkerOptions options);
+  ~WorkerPool();  // ends the workers
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  Judgement judge(const Case& c);
+
+  using Next = std::function<std::optional<Case>()>;  // nullopt: no more cases
+  using Done = std::function<void(const Case&, const Judgement&)>;
+  void run(const Next& next, const Done& done);
+
+  std::int64_t restarts() const { return restarts_; }
+
+ private:
+  struct Work;    // a case and, in time, its judgement
+  struct Worker;  // a process and the work it has in hand
+  enum class Death : std::uint8_t { gone, timed_out, garbled };
+
+  void give(Worker& worker, Work& work);
+  // Waits until some worker has answered, died or outrun the watchdog; its judgement goes where it
+  // belongs.
+  void wait();
+  void settle(Worker& worker, const Judgement& judgement);
+  Judgement post_mortem(Worker& worker, Death death);
+
+  WorkerOptions options_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::int64_t restarts_ = 0;
+};
+
+// What a short-lived worker says of the backends, so that this process stays clear of CUDA.
+struct BackendState {
+  gpu::Backend backend = gpu::Backend::host;
+  std::string unavailable;  // empty when it can be used
+  std::string device;       // name of what it runs on
+};
+std::vector<BackendState> backend_states();
+
+}  // namespace halfulp::properties
