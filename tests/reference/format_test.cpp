@@ -3,13 +3,14 @@
 #include "reference/format.hpp"
 
 #include <gtest/gtest.h>
-#include <mpfr.h>
 
 #include <bit>
 #include <cfenv>
 #include <cmath>
 #include <limits>
 #include <random>
+
+#include "tests/reference/round_by_mpfr.hpp"
 
 namespace halfulp::reference {
 namespace {
@@ -20,32 +21,16 @@ constexpr Rounding roundings[] = {Rounding::nearest_even, Rounding::toward_zero,
                                   Rounding::upward};
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-mpfr_rnd_t to_mpfr(Rounding rounding) {
-  constexpr mpfr_rnd_t table[] = {MPFR_RNDN, MPFR_RNDZ, MPFR_RNDD, MPFR_RNDU};
-  return table[static_cast<int>(rounding)];
-}
-
-// significand * 2^exponent rounded by MPFR, as a double. Exact in, one rounding inside.
 double round_by_mpfr(Format format, bool negative, unsigned __int128 significand, int exponent,
                      Rounding rounding) {
-  const FormatTraits& f = traits(format);
-  mpfr_t exact, low, rounded;
+  mpfr_t exact, low;
   mpfr_inits2(256, exact, low, nullptr);
-  mpfr_init2(rounded, f.precision);
   mpfr_set_ui_2exp(exact, static_cast<std::uint64_t>(significand >> 64), exponent + 64, MPFR_RNDN);
   mpfr_set_ui_2exp(low, static_cast<std::uint64_t>(significand), exponent, MPFR_RNDN);
   mpfr_add(exact, exact, low, MPFR_RNDN);
   mpfr_setsign(exact, exact, negative, MPFR_RNDN);
-  const mpfr_exp_t emin = mpfr_get_emin(), emax = mpfr_get_emax();
-  mpfr_set_emin(f.exponent_min - f.precision + 2);  // MPFR's significands lie in [1/2, 1)
-  mpfr_set_emax(f.exponent_max + 1);
-  const mpfr_rnd_t mode = to_mpfr(rounding);
-  const int inexact = mpfr_check_range(rounded, mpfr_set(rounded, exact, mode), mode);
-  mpfr_subnormalize(rounded, inexact, mode);
-  const double result = mpfr_get_d(rounded, MPFR_RNDN);
-  mpfr_set_emin(emin);
-  mpfr_set_emax(emax);
-  mpfr_clears(exact, low, rounded, nullptr);
+  const double result = round_by_mpfr(format, exact, rounding);
+  mpfr_clears(exact, low, nullptr);
   return result;
 }
 

@@ -1,0 +1,177 @@
+#include "reference/exact_sum.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include "reference/require.hpp"
+
+namespace halfulp::reference {
+namespace {
+
+// One deposit adds less than 2^33 to a limb.
+constexpr int deposits_before_carry = 1 << 29;
+
+constexpr int block_size = 256;
+// Scaled values stay below 2^59, so that a block of products stays below 2^(59 + 59 + 8) < 2^127.
+constexpr int scaled_bits = 59;
+// 2^-quantum and 2^quantum must be normal doubles.
+constexpr int lowest_quantum = -1000;
+
+struct Parts {
+  bool negative;
+  std::uint64_t significand;
+  int exponent;
+};
+
+Parts parts(double finite) {
+  const auto bits = std::bit_cast<std::uint64_t>(finite);
+  const auto field = static_cast<int>(bits >> 52 & 0x7ff);
+  const std::uint64_t fraction = bits & 0x000fffffffffffffULL;
+  return {bits >> 63 != 0, field == 0 ? fraction : fraction | 1ULL << 52,
+          std::max(field, 1) - 1075};
+}
+
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
+
+// values[i] = scaled[i] * 2^quantum with |scaled[i]| < 2^59, where one quantum serves them all.
+std::optional<int> scale(const double* values, int count, std::int64_t* scaled) {
+  std::uint64_t largest = 0;
+  for (int i = 0; i < count; ++i) {
+    largest = std::max(largest, std::bit_cast<std::uint64_t>(values[i]) << 1);
+  }
+  const int field = static_cast<int>(largest >> 53);
+  const int quantum = field - 1022 - scaled_bits;  // largest < 2^(field - 1022)
+  if (field == 0x7ff || quantum < lowest_quantum) return std::nullopt;
+  const double up = power_of_two(-quantum), down = power_of_two(quantum);
+  bool all_exact = true;
+  for (int i = 0; i < count; ++i) {
+    scaled[i] = static_cast<std::int64_t>(values[i] * up);
+    all_exact &= static_cast<double>(scaled[i]) * down == values[i];
+  }
+  return all_exact ? std::optional(quantum) : std::nullopt;
+}
+
+}  // namespace
+
+void ExactSum::deposit(bool negative, unsigned __int128 significand, int exponent) {
+  const int position = exponent - lowest_exponent;
+  std::int64_t* limb = limbs_.data() + position / limb_bits;
+  const int shift = position % limb_bits;
+  const std::int64_t sign = negative ? -1 : 1;
+  for (; significand != 0; significand >>= limb_bits, ++limb) {
+    const std::uint64_t chunk = (static_cast<std::uint64_t>(significand) & 0xffffffff) << shift;
+    limb[0] += sign * static_cast<std::int64_t>(chunk & 0xffffffff);
+    limb[1] += sign * static_cast<std::int64_t>(chunk >> limb_bits);
+  }
+  if (++deposits_ == deposits_before_carry) carry();
+}
+
+// Leaves every limb but the last in [0, 2^32); the last one has the sign of the sum.
+void ExactSum::carry() {
+  std::int64_t carried = 0;
+  for (int i = 0; i < limb_count - 1; ++i) {
+    const std::int64_t total = limbs_[static_cast<std::size_t>(i)] + carried;
+    limbs_[static_cast<std::size_t>(i)] = total & 0xffffffff;
+    carried = total >> limb_bits;
+  }
+  limbs_.back() += carried;
+  deposits_ = 0;
+}
+
+void ExactSum::add(double value) {
+  if (!std::isfinite(value)) {
+    special_ += value;
+    return;
+  }
+  const Parts p = parts(value);
+  deposit(p.negative, p.significand, p.exponent);
+}
+
+void ExactSum::add(const double* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) add(values[i]);
+}
+
+void ExactSum::add_product(double left, double right) {
+  if (!std::isfinite(left) || !std::isfinite(right)) {
+    special_ += left * right;
+    return;
+  }
+  const Parts l = parts(left), r = parts(right);
+  const auto product = static_cast<unsigned __int128>(l.significand) * r.significand;
+  deposit(l.negative != r.negative, product, l.exponent + r.exponent);
+}
+
+void ExactSum::add_products(const double* left, const double* right, std::int64_t count) {
+  for (std::int64_t first = 0; first < count; first += block_size) {
+    const int size = static_cast<int>(std::min<std::int64_t>(block_size, count - first));
+    if (add_block(left + first, right + first, size)) continue;
+    for (std::int64_t i = first; i < first + size; ++i) add_product(left[i], right[i]);
+  }
+}
+
+bool ExactSum::add_block(const double* left, const double* right, int count) {
+  std::int64_t scaled_left[block_size], scaled_right[block_size];
+  const std::optional<int> left_quantum = scale(left, count, scaled_left);
+  if (!left_quantum) return false;
+  const std::optional<int> right_quantum = scale(right, count, scaled_right);
+  if (!right_quantum) return false;
+  __int128 sum = 0;
+  for (int i = 0; i < count; ++i) sum += static_cast<__int128>(scaled_left[i]) * scaled_right[i];
+  const auto magnitude = static_cast<unsigned __int128>(sum < 0 ? -sum : sum);
+  deposit(sum < 0, magnitude, *left_quantum + *right_quantum);
+  return true;
+}
+
+int ExactSum::sign() const {
+  const Dyadic value = dyadic();
+  if (value.significand == 0) return 0;
+  return value.negative ? -1 : 1;
+}
+
+Dyadic ExactSum::dyadic() const {
+  ExactSum magnitude = *this;
+  magnitude.carry();
+  Dyadic result;
+  result.negative = magnitude.limbs_.back() < 0;
+  if (result.negative) {
+    for (std::int64_t& limb : magnitude.limbs_) limb = -limb;
+    magnitude.carry();
+  }
+  const auto& limbs = magnitude.limbs_;
+  const auto top =
+      std::find_if(limbs.rbegin(), limbs.rend(), [](std::int64_t l) { return l != 0; });
+  if (top == limbs.rend()) return result;
+  // Four limbs from the top make 97 to 128 bits; the two lowest bits of 128 make room for a
+  // successor.
+  auto below = top;
+  int taken = 0;
+  for (; below != limbs.rend() && taken < 4; ++below, ++taken) {
+    result.significand = result.significand << limb_bits | static_cast<std::uint64_t>(*below);
+  }
+  const auto lowest = static_cast<int>(limbs.rend() - below);
+  result.exponent = lowest * limb_bits + lowest_exponent;
+  result.sticky = std::any_of(below, limbs.rend(), [](std::int64_t l) { return l != 0; });
+  while (result.significand >> 126 != 0) {
+    result.sticky |= (result.significand & 1) != 0;
+    result.significand >>= 1;
+    ++result.exponent;
+  }
+  return result;
+}
+
+std::uint64_t ExactSum::round(Format format, Rounding rounding) const {
+  return is_finite() ? encode(format, dyadic(), rounding) : encode(format, special_, rounding);
+}
+
+Enclosure ExactSum::enclosure() const {
+  if (!is_finite()) return {special_, special_};
+  const Dyadic value = dyadic();
+  return {decode(Format::fp64, encode(Format::fp64, value, Rounding::downward)),
+          decode(Format::fp64, encode(Format::fp64, value, Rounding::upward))};
+}
+
+}  // namespace halfulp::reference
