@@ -1,10 +1,11 @@
 // Case: everything one test needs, and one line of text.
 //
-//   graph_attention fused_csc backend=host in=f32 nodes=7 heads=3 dim=5 graph=hub:4 fill=normal seed=0x51f2
+//   graph_attention fused_csc backend=host in=f32 nodes=7 heads=3 dim=5 graph=hub:4 fill=normal
+//   seed=0x51f2
 //
-// The waist of the project: generators, the command line, fixtures and the shrinker make cases; the pipeline
-// consumes one. parse(print(c)) == c always. The fields an operation knows are rows of its table
-// (properties/operation.hpp), so a new operation adds rows, not code here.
+// The waist of the project: generators, the command line, fixtures and the shrinker make cases; the
+// pipeline consumes one. parse(print(c)) == c always. The fields an operation knows are rows of its
+// table (properties/operation.hpp), so a new operation adds rows, not code here.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -19,19 +20,19 @@ enum class FieldKind : std::uint8_t {
   integer,  // decimal, low <= value <= high
   real,     // decimal, held as the float nearest to it, low <= value <= high
   word,     // one of `words`
-  spec,     // family[:argument[:argument]], checked by the operation (graph=hub:4, layout=gap:3)
-  seed,     // 0x hexadecimal, 64 bits
+  spec,     // family[:argument]..., checked by the operation (graph=hub:4:sorted, layout=gap:3)
+  seed,     // 0x hexadecimal, 64 bits (decimal is read too)
 };
 
 struct Field {
   std::string_view name;
   FieldKind kind = FieldKind::integer;
-  std::string_view fallback;   // value when absent; also what `print` omits unless `always`
+  std::string_view fallback{};  // value when absent; also what `print` omits unless `always`
   double low = 0;
   double high = 0;
-  std::string_view words;      // "f32|f16|bf16"
-  bool always = false;         // printed even when it has its fallback value
-  std::string_view help;
+  std::string_view words{};  // "f32|f16|bf16"
+  bool always = false;       // printed even when it has its fallback value
+  std::string_view help{};
 };
 
 class Case {
@@ -59,7 +60,8 @@ Case make_case(std::string_view operation, std::string_view kernel);
 
 std::string print(const Case& c);
 
-// What was wrong with a text, or empty. `what` names the field, its value and what would be accepted.
+// What was wrong with a text, or empty. `what` names the field, its value and what would be
+// accepted.
 struct ParseError {
   std::string what;
   explicit operator bool() const { return !what.empty(); }

@@ -1,12 +1,13 @@
 // Checks a law: did two related problems give outputs that correspond?
 //
 //   Relation relation = law.relate(c, problem);
-//   if (relation.applies()) what = disagreement(*operation, kernel.numerics, problem, outputs, relation, related_outputs);
+//   if (relation.applies()) what = disagreement(*operation, kernel.numerics, problem, outputs,
+//   relation, related_outputs);
 //
-// No truth is needed, only the bounds: with the first output y, rounded from something within E of the truth,
-// and the related one within E', the related output lies between rnd(y - E - E' - half ulp) and
-// rnd(y + E + E' + half ulp). Bit for bit where the relation keeps the order of every sum and the kernel
-// declares itself repeatable.
+// No truth is needed, only the bounds: with the first output y, rounded from something within E of
+// the truth, and the related one within E', the related output lies between rnd(y - E - E' - half
+// ulp) and rnd(y + E + E' + half ulp). Bit for bit where the relation keeps the order of every sum
+// and the kernel declares itself repeatable.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,5 +1,5 @@
-// An operation as the pipeline sees it: one row of a table. Everything that differs between operations is
-// behind these functions; nothing else in properties/ names one.
+// An operation as the pipeline sees it: one row of a table. Everything that differs between
+// operations is behind these functions; nothing else in properties/ names one.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -23,30 +23,35 @@ using Validate = std::string (*)(const Case&);
 using Materialise = gpu::Problem (*)(const Case&);
 // Streams the truth and the bound of every output element; `numerics` is what the kernel declares.
 using Evaluate = void (*)(const gpu::Problem&, const gpu::Numerics&, const reference::Sink&);
-using Exact = reference::Enclosure (*)(const gpu::Problem&, const gpu::Numerics&, reference::Element);
+using Exact = reference::Enclosure (*)(const gpu::Problem&, const gpu::Numerics&,
+                                       reference::Element);
 using Explain = std::vector<reference::BoundTerm> (*)(const gpu::Problem&, const gpu::Numerics&,
                                                       reference::Element);
 // Smaller or simpler cases, the boldest first. Every one is legal and strictly simpler by `weight`.
 using Shrinks = std::vector<Case> (*)(const Case&);
+// What shrinking makes smaller, compared from the first number on: sizes, then the complexity of
+// the rest.
+using Weight = std::vector<std::uint64_t> (*)(const Case&);
 // A random case for this kernel; `size` grows from 0 (smallest) to 100.
 using Generate = Case (*)(const gpu::Kernel&, gpu::Backend, const rc::Random&, int size);
 
-// A second problem and how its outputs must correspond to the first one's. One row of `outputs` for each
-// output operand, in the operation's order.
+// A second problem and how its outputs must correspond to the first one's. One row of `outputs` for
+// each output operand, in the operation's order.
 struct Relation {
   struct Output {
-    // For each element of the first output (row-major, logical): its place in the related output, or -1
-    // where the law says nothing. Empty: the same place everywhere.
+    // For each element of the first output (row-major, logical): its place in the related output,
+    // or -1 where the law says nothing. Empty: the same place everywhere.
     std::vector<std::int64_t> place;
     int exponent = 0;  // related == first * 2^exponent
   };
-  gpu::Problem problem;          // no operands: the law does not apply to this case
+  gpu::Problem problem;  // no operands: the law does not apply to this case
   std::vector<Output> outputs;
-  bool bit_for_bit = false;      // for repeatable kernels: the order of every sum is kept
+  bool bit_for_bit = false;  // for repeatable kernels: the order of every sum is kept
   bool applies() const { return !problem.operands.empty(); }
 };
 
-// A statement that needs no reference: outputs of related problems agree. properties/law.hpp compares them.
+// A statement that needs no reference: outputs of related problems agree. properties/law.hpp
+// compares them.
 struct Law {
   std::string_view name;  // "edge_permutation"; `law=edge_permutation` in a case line checks it
   std::string_view statement;
@@ -63,6 +68,7 @@ struct Operation {
   Exact exact;
   Explain explain;
   Shrinks shrinks;
+  Weight weight;
   Generate generate;
   std::span<const Law> laws;
 };

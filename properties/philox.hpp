@@ -1,7 +1,7 @@
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC'11): a counter in, 128 random bits out.
 //
-// Every random bit of a case comes from here, keyed by (seed, stream, element): integers only, no state, so
-// that an element's value depends neither on the order of evaluation nor on the machine.
+// Every random bit of a case comes from here, keyed by (seed, stream, element): integers only, no
+// state, so that an element's value depends neither on the order of evaluation nor on the machine.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,8 +12,8 @@ using Philox = std::array<std::uint32_t, 4>;
 
 Philox philox(Philox counter, std::array<std::uint32_t, 2> key);
 
-// The random words of one element. `stream` separates operands and purposes (0 .. 2^32 - 1), the three
-// coordinates are those of the element, each below 2^32; unused ones are zero.
+// The random words of one element. `stream` separates operands and purposes (0 .. 2^32 - 1), the
+// three coordinates are those of the element, each below 2^32; unused ones are zero.
 struct Draw {
   Philox words{};
 

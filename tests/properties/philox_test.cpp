@@ -1,4 +1,5 @@
-// Philox4x32-10 against the known-answer vectors published with Random123 (kat_vectors, philox 4x32 10).
+// Philox4x32-10 against the known-answer vectors published with Random123 (kat_vectors, philox 4x32
+// 10).
 #include "properties/philox.hpp"
 
 #include <gtest/gtest.h>
@@ -7,8 +8,7 @@ namespace halfulp::properties {
 namespace {
 
 TEST(Philox, KnownAnswers) {
-  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
-            (Philox{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (Philox{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
             (Philox{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),

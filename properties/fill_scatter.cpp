@@ -1,0 +1,7 @@
+#include "properties/fill.hpp"
+
+namespace halfulp::properties {
+
+std::span<const Fill> scatter_fills() { return {}; }
+
+}  // namespace halfulp::properties

@@ -1,0 +1,104 @@
+#include "properties/translate.hpp"
+
+#include "properties/assert.hpp"
+
+namespace halfulp::properties {
+namespace {
+
+// Roundings of t = k q / sqrt(dim), in units of the compute format's unit roundoff: product, scale
+// factor and the last operation [B9].
+double scale_roundings(gpu::Scale scale) {
+  switch (scale) {
+    case gpu::Scale::none:
+      return 0;
+    case gpu::Scale::reciprocal:
+      return 3.01;  // product, fl(1 / fl(sqrt)), multiplication
+    case gpu::Scale::division:
+      return 2.01;  // product, division
+    case gpu::Scale::rsqrt:
+      return 6;  // rsqrtf within 2 ulp
+  }
+  return 0;
+}
+
+reference::ExponentialModel exponential(gpu::Exponential model) {
+  switch (model) {
+    case gpu::Exponential::none:
+      return {0, 0};
+    case gpu::Exponential::expf:
+      return {2, 0};
+    case gpu::Exponential::expf_fast:
+      return {2, 1.173};  // CUDA C++ Programming Guide
+  }
+  return {};
+}
+
+}  // namespace
+
+reference::Format reference_format(gpu::Format format) {
+  switch (format) {
+    case gpu::Format::f64:
+      return reference::Format::fp64;
+    case gpu::Format::f32:
+      return reference::Format::fp32;
+    case gpu::Format::tf32:
+      return reference::Format::tf32;
+    case gpu::Format::f16:
+      return reference::Format::fp16;
+    case gpu::Format::bf16:
+      return reference::Format::bf16;
+    case gpu::Format::i32:
+      break;
+  }
+  HALFULP_ASSERT(false, "i32 is not a floating-point format");
+  return reference::Format::fp32;
+}
+
+reference::Arithmetic arithmetic(const gpu::Numerics& numerics, gpu::Format input,
+                                 gpu::Format output) {
+  reference::Arithmetic result;
+  result.input = reference_format(input);
+  result.compute = reference_format(numerics.accumulator);
+  result.output = reference_format(output);
+  result.product_rounded = numerics.product_rounded;
+  result.flush_to_zero = numerics.flush_to_zero;
+  result.atomic_flush_to_zero = numerics.atomics;
+  result.scale_roundings = scale_roundings(numerics.scale);
+  result.division_roundings = numerics.division == gpu::Division::reciprocal ? 2.01 : 1;
+  result.exponential = exponential(numerics.exponential);
+  switch (numerics.clamp_nan) {
+    case gpu::ClampNan::propagate:
+      result.clamp_nan = reference::ClampNan::propagate;
+      break;
+    case gpu::ClampNan::to_low:
+      result.clamp_nan = reference::ClampNan::to_low;
+      break;
+    case gpu::ClampNan::to_high:
+      result.clamp_nan = reference::ClampNan::to_high;
+      break;
+    case gpu::ClampNan::any:
+      result.clamp_nan = reference::ClampNan::any;
+      break;
+  }
+  return result;
+}
+
+reference::View view(const gpu::Operand& operand) {
+  HALFULP_ASSERT(operand.extent.size() <= 4 && operand.extent.size() == operand.stride.size(),
+                 "operand " + operand.name + " has no layout");
+  reference::View result;
+  result.data = operand.storage.data();
+  result.format = reference_format(operand.format);
+  for (std::size_t axis = 0; axis < operand.extent.size(); ++axis) {
+    result.extent[axis] = operand.extent[axis];
+    result.stride[axis] = operand.stride[axis];
+  }
+  return result;
+}
+
+const std::int32_t* indices(const gpu::Operand& operand) {
+  HALFULP_ASSERT(operand.format == gpu::Format::i32, operand.name + " holds no indices");
+  return reinterpret_cast<const std::int32_t*>(operand.storage.data());
+}
+
+}  // namespace halfulp::properties
