@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The one call for a GPU runner, through `ci/run.sh gpu`: what needs a device is tested, a campaign runs on
-# it, the benchmarks are timed, and a table closes the output. Exit 1 when any step failed.
+# The one call for a GPU runner, through `ci/run.sh gpu`: what needs a device is tested, a campaign
+# runs on it, the benchmarks are timed, and a table closes the output. Exit 1 when a step failed.
 #
 #   ci/gpu.sh                      build here, then run
-#   ci/gpu.sh --prebuilt FOLDER    run what `ci/run.sh carry` built elsewhere; needs no compiler, no package
+#   ci/gpu.sh --prebuilt FOLDER    run what `ci/run.sh carry` built elsewhere: needs no compiler
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,7 +12,7 @@ campaign=${HALFULP_CAMPAIGN:-60s}
 # shellcheck source=ci/setup.sh
 source "$root/ci/setup.sh"
 
-# step NAME COMMAND...: its output goes to the terminal and to a log; its result becomes a row of the table.
+# step NAME COMMAND...: its output goes to the terminal and to a log, its result into the table.
 rows=()
 failed=0
 step() {
@@ -29,12 +29,13 @@ step() {
   rows+=("$(printf '%-10s %-8s %5d s  %s' "$name" "$result" $((SECONDS - started)) "${last:0:70}")")
 }
 
+# shellcheck disable=SC2317  # called through step
 prebuilt_tests() {
   local program filter status=0
   while IFS=$'\t' read -r program filter; do
     "$bin/$program" "--gtest_filter=$filter" --gtest_brief=1 </dev/null || status=1
   done <"$prebuilt/gpu_tests"
-  return $status
+  return "$status"
 }
 
 prebuilt=''
@@ -49,7 +50,7 @@ case ${1:-} in
   *) die "unknown option '$1'" "ci/run.sh gpu [--prebuilt FOLDER]" ;;
 esac
 
-command -v nvidia-smi >/dev/null || die "no nvidia-smi: no GPU driver here" "run this on a GPU machine"
+command -v nvidia-smi >/dev/null || die "no nvidia-smi here" "run this on a machine with a GPU"
 device=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1) ||
   die "nvidia-smi failed" "the driver is installed but does not answer"
 

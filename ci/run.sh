@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Every job of the project by name; the same command on a laptop and on a runner.
 #
-#   ci/run.sh check [halfulp check options]   install what is missing, build, judge every kernel
-#   ci/run.sh test [ctest options]            the same set-up, then the whole test suite
-#   ci/run.sh gpu [--prebuilt FOLDER]         on a GPU: its tests, a campaign, the benchmarks, a table
-#   ci/run.sh tidy [rule...]                  the rules of the tree that a program can check
-#   ci/run.sh carry                           binaries for a GPU machine that cannot build, into .carry/
+#   ci/run.sh check [option of halfulp check]   install what is missing, build, judge every kernel
+#   ci/run.sh test [option of ctest]            the same set-up, then the whole test suite
+#   ci/run.sh gpu [--prebuilt FOLDER]           on a GPU: its tests, a campaign, benchmarks, table
+#   ci/run.sh tidy [rule...]                    the rules of the tree that a program can check
+#   ci/run.sh carry                             into .carry/: binaries to run on a GPU elsewhere
 #   ci/run.sh help
 #
-# Environment: HALFULP_BUILD is the build folder (default: build/), HALFULP_CAMPAIGN how long `gpu` tests
-# on the device (default: 60s), OUT where `gpu` leaves its logs (default: the build folder).
+# Environment: HALFULP_BUILD is the build folder (default: build/), HALFULP_CAMPAIGN how long the
+# campaign of `gpu` runs (default: 60s), OUT where its logs go (default: the build folder).
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -34,7 +34,10 @@ job_test() {
   exec ctest --test-dir "$build_folder" -j "$(job_count)" --output-on-failure "$@" </dev/null
 }
 
-job_tidy() { exec "$root/ci/tidy.sh" "$@"; }
+job_tidy() {
+  need_packages
+  exec python3 -B "$root/ci/tidy.py" "$@"
+}
 
 job_gpu() { exec "$root/ci/gpu.sh" "$@"; }
 
@@ -42,7 +45,8 @@ job_gpu() { exec "$root/ci/gpu.sh" "$@"; }
 job_carry() {
   local carry=$root/.carry folder=$root/build-carry file size_kib
   need_packages
-  [[ $(cuda_option 2>/dev/null) == *ON ]] || die "carry needs nvcc 12 or later" "install the CUDA toolkit"
+  [[ $(cuda_option 2>/dev/null) == *ON ]] ||
+    die "carry needs nvcc 12 or later" "install the CUDA toolkit"
   configure "$folder" -DHALFULP_STATIC=ON -DCMAKE_BUILD_TYPE=Release \
     "-DCMAKE_CUDA_ARCHITECTURES=${HALFULP_CUDA_ARCHITECTURES:-90a-real}"
   build "$folder"
@@ -53,11 +57,12 @@ job_carry() {
     strip -o "$carry/bin/$file" "$folder/bin/$file"
   done
   size_kib=$(du -sk "$carry" | cut -f1)
-  ((size_kib <= 64 * 1024)) || die "$carry holds $size_kib KiB, more than 64 MiB" "carry fewer binaries"
-  say "$carry: $((size_kib / 1024)) MiB. On the GPU machine, in a checkout: ci/run.sh gpu --prebuilt .carry"
+  ((size_kib <= 64 * 1024)) ||
+    die "$carry holds $size_kib KiB, more than 64 MiB" "label fewer test programs gpu"
+  say "$carry: $((size_kib / 1024)) MiB. On the GPU machine: ci/run.sh gpu --prebuilt .carry"
 }
 
-# One line a test program with tests labelled gpu: its name, a tab, a GoogleTest filter that names them.
+# One line a test program with tests labelled gpu: its name, a tab, GoogleTest's filter for them.
 gpu_tests() {
   ctest --test-dir "$1" -N -V -L gpu |
     sed -n 's/^.*Test command: .*\/bin\/\([^ "]*\)"\{0,1\} .*--gtest_filter=\([^" ]*\).*/\1\t\2/p' |

@@ -1,6 +1,8 @@
-# What every job needs first: packages, a configured build folder, a built target. Sourced by ci/run.sh.
+# shellcheck shell=bash
+# What every job needs first: packages, a configured build folder, a built target. Sourced by the
+# jobs in ci/, which set `root`, the repository's root.
 #
-#   need_packages                 installs what is missing (apt, as root or through sudo), or says what to do
+#   need_packages                 installs what is missing (apt, as root or through sudo)
 #   configure FOLDER [OPTION...]  runs cmake quietly; on failure prints the end of its log
 #   build FOLDER [TARGET...]      runs ninja on as many cores as there are cores and memory for
 
@@ -50,7 +52,7 @@ need_packages() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
       -o DPkg::Lock::Timeout=300 "$@" </dev/null >&2
   }
-  apt update || say "apt-get update failed; trying with the package lists already here"
+  apt update || say "apt-get update failed; trying with the lists already here"
   # shellcheck disable=SC2086  # one word a package
   apt install --no-install-recommends $missing ||
     die "apt-get could not install: $missing" "see its error above; by hand: $command"
@@ -72,7 +74,7 @@ job_count() {
   echo $((fit < cores ? fit : cores))
 }
 
-# The CUDA compiler's option for cmake: off where nvcc is missing or older than the project's C++20 needs.
+# The CUDA compiler's option for cmake: off where nvcc is missing, or too old for C++20.
 cuda_option() {
   [[ -x /usr/local/cuda/bin/nvcc ]] && PATH=$PATH:/usr/local/cuda/bin
   local major
@@ -98,11 +100,12 @@ configure() {
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
   fi
   say "configuring $folder"
+  # shellcheck disable=SC2154  # root comes from the job
   cmake -G Ninja -S "$root" -B "$folder" "${launcher[@]}" "$(cuda_option)" "$@" \
     >"$log" 2>&1 </dev/null && return
   tail -n 30 "$log" >&2
-  die "cmake could not configure $folder (log: $log)" \
-    "needs cmake 3.25, a C++20 compiler and the packages in ci/setup.sh; or remove $folder and try again"
+  die "cmake could not configure $folder (log: $log)" "needs cmake 3.25, a C++20 compiler and the
+  packages named in ci/setup.sh; after a change of compiler remove $folder first"
 }
 
 build() {
