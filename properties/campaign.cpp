@@ -1,0 +1,225 @@
+// Campaigns; see campaign.hpp.
+#include "properties/campaign.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "properties/assert.hpp"
+#include "properties/setup.hpp"
+
+namespace halfulp::properties {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kSecondsByDefault = 20;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool available(const CampaignOptions& options, gpu::Backend backend) {
+  return std::ranges::any_of(options.states, [&](const BackendState& state) {
+    return state.backend == backend && state.unavailable.empty();
+  });
+}
+
+int host_jobs(const CampaignOptions& options) {
+  if (options.jobs > 0) return options.jobs;
+  return static_cast<int>(std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+class Campaign {
+ public:
+  Campaign(const CampaignOptions& options, const OnProgress& on_progress)
+      : options_(options), on_progress_(on_progress) {}
+
+  CampaignResult run();
+
+ private:
+  // Judges one stream of cases with its own workers.
+  void judge_all(int jobs, const WorkerPool::Next& next);
+  void judge_listed(int jobs, bool cuda);
+  void generate(int jobs, const std::vector<Pairing>& pairs, std::optional<std::int64_t> cases,
+                double seconds);
+  void record(const Case& c, const Judgement& judgement);
+  void shrink_failures();
+  Row& row_of(const Case& c);
+
+  const CampaignOptions& options_;
+  const OnProgress& on_progress_;
+  CampaignResult result_;
+  std::map<std::string, std::size_t> row_index_;
+  Clock::time_point start_ = Clock::now();
+};
+
+Row& Campaign::row_of(const Case& c) {
+  const std::string key = fmt::format("{} {} {}", c.operation, c.kernel, c.text("backend"));
+  const auto [entry, fresh] = row_index_.try_emplace(key, result_.rows.size());
+  if (fresh) {
+    Row row;
+    row.operation = c.operation;
+    row.kernel = c.kernel;
+    row.backend = backend_of(c.text("backend"));
+    result_.rows.push_back(row);
+  }
+  return result_.rows[entry->second];
+}
+
+void count(Row& row, const Judgement& judgement) {
+  ++row.cases;
+  ++row.count[static_cast<std::size_t>(judgement.verdict)];
+  row.worst = std::max(row.worst, judgement.worst_error_over_bound);
+  row.seconds += judgement.kernel_seconds;
+}
+
+void Campaign::record(const Case& c, const Judgement& judgement) {
+  Row& row = row_of(c);
+  count(row, judgement);
+  count(result_.total, judgement);
+  result_.elements += judgement.elements;
+  result_.exact_checked += judgement.exact_checked;
+  if (judgement.verdict == Verdict::skipped && row.skip_reason.empty()) {
+    row.skip_reason = judgement.reason;
+  }
+  const bool trouble = judgement.verdict == Verdict::fail || judgement.verdict == Verdict::faulted;
+  const bool first = std::ranges::none_of(result_.failures, [&](const Failure& failure) {
+    return failure.found.operation == c.operation && failure.found.kernel == c.kernel;
+  });
+  if (trouble && first) result_.failures.push_back({c, judgement, {c, judgement}});
+  const std::int64_t troubles = result_.total[Verdict::fail] + result_.total[Verdict::faulted];
+  on_progress_({result_.total.cases, troubles, seconds_since(start_),
+                fmt::format("{}/{} {}", c.operation, c.kernel, c.text("backend"))});
+}
+
+void Campaign::judge_all(int jobs, const WorkerPool::Next& next) {
+  WorkerPool pool({jobs, options_.watchdog_s});
+  pool.run(next, [this](const Case& c, const Judgement& judgement) { record(c, judgement); });
+  result_.restarts += pool.restarts();
+}
+
+void Campaign::judge_listed(int jobs, bool cuda) {
+  std::size_t at = 0;
+  judge_all(jobs, [&]() -> std::optional<Case> {
+    for (; at < options_.listed.size(); ++at) {
+      const bool on_cuda = backend_of(options_.listed[at].text("backend")) == gpu::Backend::cuda;
+      if (on_cuda == cuda) return options_.listed[at++];
+    }
+    return std::nullopt;
+  });
+}
+
+void Campaign::generate(int jobs, const std::vector<Pairing>& pairs,
+                        std::optional<std::int64_t> cases, double seconds) {
+  const auto began = Clock::now();
+  const auto count = static_cast<std::int64_t>(pairs.size());
+  std::int64_t number = 0;
+  judge_all(jobs, [&]() -> std::optional<Case> {
+    const bool enough = cases ? number >= *cases : seconds_since(began) >= seconds;
+    if (enough) return std::nullopt;
+    const Pairing& pair = pairs[static_cast<std::size_t>(number % count)];
+    return generated_case(pair, options_.seed, number++ / count);
+  });
+  result_.generated += number;
+}
+
+void Campaign::shrink_failures() {
+  WorkerPool pool({1, std::min(options_.watchdog_s, 5.0)});
+  for (Failure& failure : result_.failures) {
+    on_progress_({result_.total.cases,
+                  result_.total[Verdict::fail] + result_.total[Verdict::faulted],
+                  seconds_since(start_), fmt::format("shrinking {}", failure.found.kernel)});
+    failure.shrunk = shrink(pool, failure.found, failure.judgement, options_.shrink_budget);
+  }
+}
+
+CampaignResult Campaign::run() {
+  const int jobs = host_jobs(options_);
+  std::vector<gpu::Backend> backends;
+  std::ranges::copy_if(options_.backends, std::back_inserter(backends),
+                       [&](gpu::Backend backend) { return available(options_, backend); });
+  std::vector<Pairing> on_host, on_cuda;
+  for (const Pairing& pair : pairings(options_.filters, backends)) {
+    (pair.backend == gpu::Backend::cuda ? on_cuda : on_host).push_back(pair);
+  }
+  // The rows appear in the registry's order, however few cases there are.
+  judge_listed(jobs, false);
+  judge_listed(1, true);
+  if (options_.from.empty()) {
+    const auto pairs = static_cast<std::int64_t>(on_host.size() + on_cuda.size());
+    const double seconds = options_.seconds.value_or(kSecondsByDefault);
+    const auto share = [&](const std::vector<Pairing>& part) {
+      return static_cast<double>(part.size()) /
+             static_cast<double>(std::max<std::int64_t>(1, pairs));
+    };
+    std::optional<std::int64_t> cuda_cases, host_cases;
+    if (options_.cases) {
+      cuda_cases = static_cast<std::int64_t>(static_cast<double>(*options_.cases) * share(on_cuda));
+      host_cases = *options_.cases - *cuda_cases;
+    }
+    if (!on_host.empty()) generate(jobs, on_host, host_cases, seconds * share(on_host));
+    if (!on_cuda.empty()) generate(1, on_cuda, cuda_cases, seconds * share(on_cuda));
+  }
+  result_.seconds = seconds_since(start_);
+  if (options_.shrink) shrink_failures();
+  return std::move(result_);
+}
+
+// Registry order, then backends.
+void sort_rows(std::vector<Row>& rows) {
+  const auto place = [](const Row& row) {
+    const gpu::Kernel* kernel = gpu::find_kernel(row.operation, row.kernel);
+    return std::pair(kernel - gpu::kernels().data(), static_cast<int>(row.backend));
+  };
+  std::ranges::sort(rows, {}, place);
+}
+
+}  // namespace
+
+std::string complete(CampaignOptions& options) {
+  const std::string filter = unmatched(options.filters);
+  if (!filter.empty()) {
+    return fmt::format("filter '{}' matches no kernel; `halfulp list` names them", filter);
+  }
+  options.states = backend_states();
+  if (options.backends.empty()) {
+    for (const BackendState& state : options.states) {
+      if (state.unavailable.empty()) options.backends.push_back(state.backend);
+    }
+  }
+  std::vector<std::string> files;
+  if (!options.from.empty()) {
+    files.push_back(options.from);
+  } else if (options.fixtures) {
+    files = fixture_files();
+  }
+  for (const std::string& file : files) {
+    std::string error;
+    for (Case& c : read_cases(file, options.backends, error)) {
+      const bool asked = std::ranges::find(options.backends, backend_of(c.text("backend"))) !=
+                         options.backends.end();
+      const bool wanted = matches(options.filters, c.operation, c.kernel);
+      if (wanted && (asked || !options.from.empty())) options.listed.push_back(std::move(c));
+    }
+    if (!error.empty()) return error;
+  }
+  return {};
+}
+
+int CampaignResult::exit_code() const {
+  if (total[Verdict::fail] + total[Verdict::faulted] > 0) return 1;
+  return total[Verdict::pass] > 0 ? 0 : 3;
+}
+
+CampaignResult run_campaign(const CampaignOptions& options, const OnProgress& on_progress) {
+  CampaignResult result = Campaign(options, on_progress).run();
+  sort_rows(result.rows);
+  return result;
+}
+
+}  // namespace halfulp::properties

@@ -1,0 +1,91 @@
+// A campaign: fixtures and generated cases over kernels and backends, each judged in a worker
+// process.
+//
+//   CampaignOptions options;
+//   std::string error = complete(options);           // wrong filters, unreadable files; finds the
+//   backends CampaignResult result = run_campaign(options, progress);
+//
+// With `cases` and the same seed, kernels and backends, two runs give the same verdicts in the same
+// order, whatever the number of jobs. With `seconds` only the number of generated cases differs.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/plan.hpp"
+#include "properties/shrink.hpp"
+#include "properties/worker.hpp"
+
+namespace halfulp::properties {
+
+struct CampaignOptions {
+  std::vector<std::string> filters;
+  std::vector<gpu::Backend> backends;  // empty: every one that is available
+  std::optional<std::int64_t> cases;   // generated ones, beside the fixtures
+  std::optional<double> seconds;       // for the generated ones; neither: 20 s
+  std::uint64_t seed = 1;
+  std::string from;  // judge the lines of this file and nothing else
+  int jobs = 0;      // host workers; 0: one for each core. cuda has one
+  double watchdog_s = 20;
+  bool fixtures = true;
+  bool shrink = true;
+  ShrinkBudget shrink_budget{2000, 10};  // for each kernel that fails
+
+  // Filled by complete().
+  std::vector<BackendState> states;
+  std::vector<Case> listed;  // cases of files
+};
+// Empty, or what is wrong with the options.
+std::string complete(CampaignOptions& options);
+
+constexpr int kVerdicts = 5;
+
+struct Row {
+  std::string operation;
+  std::string kernel;
+  gpu::Backend backend = gpu::Backend::host;
+  std::int64_t cases = 0;
+  std::array<std::int64_t, kVerdicts> count{};  // by Verdict
+  double worst = 0;                             // error over bound, of cases that passed or failed
+  double seconds = 0;                           // spent in kernels
+  std::string skip_reason;                      // of the first case that was skipped
+  std::int64_t operator[](Verdict verdict) const {
+    return count[static_cast<std::size_t>(verdict)];
+  }
+};
+
+// The first case of a kernel that failed or faulted.
+struct Failure {
+  Case found;
+  Judgement judgement;
+  Shrunk shrunk;
+};
+
+struct CampaignResult {
+  std::vector<Row> rows;  // in the registry's order, then by backend
+  std::vector<Failure> failures;
+  Row total;
+  std::int64_t elements = 0;
+  std::int64_t exact_checked = 0;
+  std::int64_t generated = 0;
+  std::int64_t restarts = 0;  // workers lost
+  double seconds = 0;         // judging, shrinking aside
+  // 0: something passed and nothing failed; 1: a kernel failed or faulted; 3: nothing with power
+  // ran.
+  int exit_code() const;
+};
+
+struct Progress {
+  std::int64_t cases = 0;
+  std::int64_t troubles = 0;  // failed or faulted
+  double seconds = 0;
+  std::string doing;  // "graph_attention/fused_csc host", "shrinking ..."
+};
+using OnProgress = std::function<void(const Progress&)>;
+
+CampaignResult run_campaign(const CampaignOptions& options, const OnProgress& on_progress);
+
+}  // namespace halfulp::properties

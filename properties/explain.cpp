@@ -1,0 +1,174 @@
+// Explanations of cases; see explain.hpp.
+#include "properties/explain.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "properties/compare.hpp"
+#include "properties/outputs.hpp"
+#include "properties/report.hpp"
+#include "properties/setup.hpp"
+#include "properties/translate.hpp"
+
+namespace halfulp::properties {
+
+namespace {
+
+constexpr std::int64_t kShown = 12;  // elements of an operand that are printed
+
+std::string sizes(const gpu::Operand& operand) {
+  std::string text =
+      fmt::format("{} ({})", gpu::name(operand.format), fmt::join(operand.extent, ", "));
+  if (!dense(operand)) text += fmt::format(", strides {}", fmt::join(operand.stride, " "));
+  if (operand.base_offset != 0) text += fmt::format(", base off by {}", operand.base_offset);
+  return text;
+}
+
+double value_at(const gpu::Operand& operand, std::int64_t index) {
+  const std::int64_t position = gpu::storage_index(operand, index);
+  const std::uint64_t bits = bits_at(operand.storage, gpu::size_bytes(operand.format), position);
+  if (operand.format == gpu::Format::i32) return static_cast<std::int32_t>(bits);
+  return reference::decode(reference_format(operand.format), bits);
+}
+
+std::string input_text(const gpu::Operand& operand) {
+  const std::int64_t count = operand.count();
+  double lo = std::numeric_limits<double>::infinity();
+  double hi = -lo;
+  std::int64_t not_finite = 0, zeros = 0;
+  std::vector<std::string> shown;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = value_at(operand, i);
+    if (i < kShown) shown.push_back(fmt::format("{:.6g}", value));
+    zeros += value == 0;
+    not_finite += !std::isfinite(value);
+    if (std::isfinite(value)) {
+      lo = std::min(lo, value);
+      hi = std::max(hi, value);
+    }
+  }
+  std::string text = fmt::format("  {:<12} {}", operand.name, sizes(operand));
+  if (count == 0) return text + ", empty\n";
+  if (lo <= hi) text += fmt::format(", {:.6g} to {:.6g}", lo, hi);
+  if (zeros > 0) text += fmt::format(", {} zeros", zeros);
+  if (not_finite > 0) text += fmt::format(", {} NaN or infinite", not_finite);
+  return text + fmt::format("\n               {}{}\n", fmt::join(shown, " "),
+                            count > kShown ? " ..." : "");
+}
+
+// The truth as it streams by: the first elements of each output in words, and the widest bound.
+struct Truth {
+  std::vector<std::string> shown;
+  std::optional<reference::Element> widest;
+  double widest_bound = -1;
+};
+
+Truth stream_truth(const Setup& setup, const gpu::Problem& problem) {
+  const auto outputs = output_operands(problem);
+  Truth truth;
+  truth.shown.resize(outputs.size());
+  const auto see = [&](const reference::Rows& rows) {
+    for (std::size_t i = 0; i < rows.value.size(); ++i) {
+      const auto index = rows.first + static_cast<std::int64_t>(i);
+      if (index < kShown) {
+        const auto place = logical_index(*outputs[static_cast<std::size_t>(rows.output)], index);
+        truth.shown[static_cast<std::size_t>(rows.output)] +=
+            fmt::format("    [{}]  {:.17g} +- {:.2g}, bound {:.3g}\n", fmt::join(place, ","),
+                        rows.value[i], rows.error[i], rows.bound[i]);
+      }
+      if (rows.bound[i] > truth.widest_bound) {
+        truth.widest_bound = rows.bound[i];
+        truth.widest = {rows.output, index};
+      }
+    }
+  };
+  setup.operation->evaluate(problem, setup.kernel->numerics, see);
+  return truth;
+}
+
+double bound_of(const Setup& setup, const gpu::Problem& problem, reference::Element element) {
+  double bound = 0;
+  const auto see = [&](const reference::Rows& rows) {
+    const std::int64_t at = element.index - rows.first;
+    if (rows.output != element.output || at < 0) return;
+    if (at < static_cast<std::int64_t>(rows.bound.size())) {
+      bound = rows.bound[static_cast<std::size_t>(at)];
+    }
+  };
+  setup.operation->evaluate(problem, setup.kernel->numerics, see);
+  return bound;
+}
+
+std::string element_text(const Setup& setup, const gpu::Problem& problem,
+                         reference::Element element) {
+  const gpu::Operand& operand = *output_operands(problem)[static_cast<std::size_t>(element.output)];
+  const reference::Format format = reference_format(operand.format);
+  const reference::Enclosure exact =
+      setup.operation->exact(problem, setup.kernel->numerics, element);
+  const double bound = bound_of(setup, problem, element);
+  const Accepted ends = accepted(format, exact, bound);
+  std::string text = fmt::format(
+      "{}[{}]\n  truth     [{:.17g}, {:.17g}]\n  bound     {:.6g}\n"
+      "  accepted  {:.9g} to {:.9g} ({:#x} to {:#x})\n",
+      operand.name, fmt::join(logical_index(operand, element.index), ","), exact.lo, exact.hi,
+      bound, ends.lo, ends.hi, reference::encode(format, ends.lo),
+      reference::encode(format, ends.hi));
+  std::vector<reference::BoundTerm> terms =
+      setup.operation->explain(problem, setup.kernel->numerics, element);
+  if (terms.empty()) return text + "  no terms: the answer is exact or has no bound\n";
+  std::ranges::stable_sort(terms, std::greater{}, &reference::BoundTerm::amount);
+  double sum = 0;
+  for (const reference::BoundTerm& term : terms) sum += term.amount;
+  std::vector<std::vector<std::string>> rows{{"  term", "derivation", "amount", "share"}};
+  for (const reference::BoundTerm& term : terms) {
+    rows.push_back({fmt::format("  {}", term.name), term.derivation,
+                    fmt::format("{:.3g}", term.amount),
+                    sum > 0 ? fmt::format("{:.1f}%", 100 * term.amount / sum) : "-"});
+  }
+  text += align(rows, 2);
+  if (sum > 0) text += fmt::format("  dominated by {}\n", terms.front().name);
+  return text;
+}
+
+}  // namespace
+
+std::string explanation(const Case& c, std::optional<reference::Element> element,
+                        std::string& error) {
+  const Setup setup = set_up(c);
+  const gpu::Problem problem = setup.operation->materialise(c);
+  const auto outputs = output_operands(problem);
+  if (element) {
+    const bool known = element->output >= 0 && element->output < static_cast<int>(outputs.size());
+    const std::int64_t count =
+        known ? outputs[static_cast<std::size_t>(element->output)]->count() : 0;
+    if (element->index < 0 || element->index >= count) {
+      error = fmt::format("--element {}:{}: the case has no such element", element->output,
+                          element->index);
+      return {};
+    }
+  }
+  std::string text =
+      fmt::format("{}\n{}\n{} declares {}\n\ninputs\n", print(c), setup.operation->summary,
+                  c.kernel, gpu::describe(setup.kernel->numerics));
+  for (const gpu::Operand& operand : problem.operands) {
+    if (operand.role == gpu::Role::input) text += input_text(operand);
+  }
+  const Truth truth = stream_truth(setup, problem);
+  text += "\nanswer\n";
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    text += fmt::format("  {} {}\n{}", outputs[i]->name, sizes(*outputs[i]), truth.shown[i]);
+    if (outputs[i]->count() > kShown) {
+      text += fmt::format("    ... {} more\n", outputs[i]->count() - kShown);
+    }
+  }
+  if (!element) element = truth.widest;
+  if (element) text += "\n" + element_text(setup, problem, *element);
+  return text;
+}
+
+}  // namespace halfulp::properties

@@ -1,0 +1,48 @@
+// Which cases a campaign judges: lines of case files, and generated cases spread over kernels and
+// backends.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/kernel.hpp"
+#include "properties/case.hpp"
+
+namespace halfulp::properties {
+
+// A kernel on a backend: one row of the campaign's table.
+struct Pairing {
+  const gpu::Kernel* kernel = nullptr;
+  gpu::Backend backend = gpu::Backend::host;
+};
+
+// "graph_attention", "graph_attention/fused_csc", "*/gather_*": a filter names operations, or
+// kernels once it has a slash; * and ? match as in a shell. No filters: everything.
+bool matches(const std::vector<std::string>& filters, std::string_view operation,
+             std::string_view kernel);
+// The filter that matches no kernel of the registry, or empty.
+std::string unmatched(const std::vector<std::string>& filters);
+
+// Kernels that pass the filters, on those of the backends they are built for; in the registry's
+// order.
+std::vector<Pairing> pairings(const std::vector<std::string>& filters,
+                              const std::vector<gpu::Backend>& backends);
+
+// The case lines of a file: one a line, '#' starts a comment line. A line that names no backend
+// stands for one case on each of `backends` that its kernel is built for. `error` is "file:line:
+// what is wrong".
+std::vector<Case> read_cases(const std::string& file, const std::vector<gpu::Backend>& backends,
+                             std::string& error);
+
+// Where the case files are: $HALFULP_FIXTURES, else fixtures/ of the source tree this was built
+// from.
+std::string fixtures_folder();
+// regressions.cases, then cases/*.cases in the order of their names. Missing files are no error.
+std::vector<std::string> fixture_files();
+
+// Case number `round` of a pairing: depends on seed, pairing and round alone, so that filters, jobs
+// and the other kernels change nothing. Sizes go up and down between 0 and 100 from round to round.
+Case generated_case(const Pairing& pairing, std::uint64_t seed, std::int64_t round);
+
+}  // namespace halfulp::properties

@@ -1,0 +1,149 @@
+// Reports for people; see report.hpp.
+#include "properties/report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/operation.hpp"
+
+namespace halfulp::properties {
+
+namespace {
+
+std::string interval(double lo, double hi) {
+  if (std::isnan(lo)) return "NaN";
+  if (lo == hi) return fmt::format("{:.17g}", lo);
+  return fmt::format("[{:.17g}, {:.17g}]", lo, hi);
+}
+
+std::string suspect_line(const Suspect& s) {
+  return fmt::format(
+      "    {}[{}]  got {:.9g} ({:#x})  truth {}  bound {:.3g}  accepted {:#x} to {:#x}  "
+      "error/bound {}\n",
+      s.output_name, fmt::join(s.index, ","), s.got, s.bits, interval(s.lo, s.hi), s.bound,
+      s.accept_lo, s.accept_hi, ratio_text(s.error_over_bound));
+}
+
+std::string counts(const Judgement& judgement) {
+  std::string text = fmt::format("{} elements", judgement.elements);
+  if (judgement.failed > 0) text += fmt::format(", {} wrong", judgement.failed);
+  if (judgement.unbounded > 0) text += fmt::format(", {} without bound", judgement.unbounded);
+  if (judgement.exact_checked > 0) {
+    text += fmt::format(", {} evaluated exactly", judgement.exact_checked);
+  }
+  return text + fmt::format(", {} launches", judgement.launches);
+}
+
+std::string verdict_line(const Judgement& judgement) {
+  const std::string_view verdict = name(judgement.verdict);
+  return judgement.reason.empty() ? fmt::format("  {}\n", verdict)
+                                  : fmt::format("  {}: {}\n", verdict, judgement.reason);
+}
+
+std::string shell_quoted(const std::string& text) {
+  const bool plain = text.find_first_of(" *?[]'\"\\$") == std::string::npos;
+  return plain ? text : fmt::format("'{}'", text);
+}
+
+}  // namespace
+
+std::string ratio_text(double ratio) {
+  if (std::isinf(ratio)) return "inf";
+  if (ratio == 0) return "0";
+  return ratio >= 0.001 && ratio < 1000 ? fmt::format("{:.3f}", ratio)
+                                        : fmt::format("{:.2g}", ratio);
+}
+
+std::string align(const std::vector<std::vector<std::string>>& rows, std::size_t left_columns) {
+  std::vector<std::size_t> width;
+  for (const auto& row : rows) {
+    width.resize(std::max(width.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += i == 0 ? "" : "  ";
+      line += i < left_columns ? fmt::format("{:<{}}", row[i], width[i])
+                               : fmt::format("{:>{}}", row[i], width[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string repro_line(const Case& c) { return fmt::format("halfulp replay '{}'", print(c)); }
+
+std::string case_report(const Case& c, const Judgement& judgement) {
+  std::string text = repro_line(c) + "\n" + verdict_line(judgement);
+  if (judgement.verdict == Verdict::skipped) return text;
+  if (!judgement.worst.empty()) {
+    text += judgement.failed > 0 ? "  worst elements:\n" : "  worst element:\n";
+    for (const Suspect& s : judgement.worst) text += suspect_line(s);
+  }
+  if (judgement.elements > 0 || judgement.launches > 0) {
+    text += fmt::format("  {}\n", counts(judgement));
+  }
+  const gpu::Kernel* kernel = gpu::find_kernel(c.operation, c.kernel);
+  if (kernel != nullptr) {
+    text += fmt::format("  {} declares {}\n", c.kernel, gpu::describe(kernel->numerics));
+  }
+  return text;
+}
+
+std::string failure_report(const Failure& failure) {
+  std::string text = case_report(failure.shrunk.smallest, failure.shrunk.judgement);
+  if (failure.shrunk.steps == 0) return text;
+  text += fmt::format("  smallest of {} cases tried{}, {} steps from\n    {}\n",
+                      failure.shrunk.judgements,
+                      failure.shrunk.exhausted ? " (the search was cut short)" : "",
+                      failure.shrunk.steps, print(failure.found));
+  return text;
+}
+
+std::string campaign_table(const CampaignResult& result) {
+  std::vector<std::vector<std::string>> rows{{"kernel", "backend", "cases", "pass", "fail",
+                                              "faulted", "skipped", "powerless",
+                                              "worst error/bound"}};
+  const auto add = [&](std::string kernel, std::string backend, const Row& row) {
+    std::vector<std::string> cells{std::move(kernel), std::move(backend),
+                                   std::to_string(row.cases)};
+    for (const std::int64_t count : row.count) cells.push_back(std::to_string(count));
+    const bool judged = row[Verdict::pass] + row[Verdict::fail] + row[Verdict::powerless] > 0;
+    cells.push_back(judged ? ratio_text(row.worst) : "-");
+    rows.push_back(std::move(cells));
+  };
+  for (const Row& row : result.rows) {
+    add(row.operation + "/" + row.kernel, std::string(gpu::name(row.backend)), row);
+  }
+  if (result.rows.size() > 1) add("all", "", result.total);
+  return align(rows, 2);
+}
+
+std::string campaign_summary(const CampaignOptions& options, const CampaignResult& result) {
+  const Row& total = result.total;
+  const double rate = result.seconds > 0 ? static_cast<double>(total.cases) / result.seconds : 0;
+  std::string text = fmt::format(
+      "seed {:#x}: {} cases ({} generated), {} pass, {} fail, {} faulted, {} skipped, {} "
+      "powerless; "
+      "{} elements, {} evaluated exactly; worst error/bound {}; {:.1f} s, {:.0f} cases/s\n",
+      options.seed, total.cases, result.generated, total[Verdict::pass], total[Verdict::fail],
+      total[Verdict::faulted], total[Verdict::skipped], total[Verdict::powerless], result.elements,
+      result.exact_checked, ratio_text(total.worst), result.seconds, rate);
+  if (total[Verdict::pass] == 0 && result.exit_code() == 3) text += "nothing with power ran\n";
+  if (!options.from.empty()) return text;
+  text += "again: halfulp check";
+  for (const std::string& filter : options.filters) text += " " + shell_quoted(filter);
+  for (const gpu::Backend backend : options.backends) {
+    text += fmt::format(" --backend {}", gpu::name(backend));
+  }
+  text += fmt::format(" --seed {:#x} --cases {}\n", options.seed, result.generated);
+  return text;
+}
+
+}  // namespace halfulp::properties

@@ -1,0 +1,33 @@
+// What people read: the report of one case, the table of a campaign, and the same for machines
+// (JSON, JUnit).
+#pragma once
+#include <string>
+
+#include "properties/campaign.hpp"
+
+namespace halfulp::properties {
+
+// "halfulp replay '<case line>'".
+std::string repro_line(const Case& c);
+
+// The repro line, the verdict, the worst elements (index, value, bits, enclosure, bound,
+// error/bound), the kernel's declared arithmetic. Ends with a newline.
+std::string case_report(const Case& c, const Judgement& judgement);
+// The smallest failing case first, then where it came from.
+std::string failure_report(const Failure& failure);
+
+// One row for each kernel and backend: cases, verdict counts, worst error/bound.
+std::string campaign_table(const CampaignResult& result);
+// One line: seed, counts, rate; and the command that repeats the run.
+std::string campaign_summary(const CampaignOptions& options, const CampaignResult& result);
+
+std::string campaign_json(const CampaignOptions& options, const CampaignResult& result);
+// One test suite for each operation, one test case for each kernel and backend.
+std::string campaign_junit(const CampaignOptions& options, const CampaignResult& result);
+
+// An error/bound ratio, in five characters where it fits.
+std::string ratio_text(double ratio);
+// A table of left-aligned text columns and right-aligned number columns, two spaces between them.
+std::string align(const std::vector<std::vector<std::string>>& rows, std::size_t left_columns);
+
+}  // namespace halfulp::properties
