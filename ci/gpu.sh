@@ -57,7 +57,7 @@ device=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head
 logs=${OUT:-$build_folder/gpu}
 mkdir -p "$logs"
 cd "$root"
-export HALFULP_REQUIRE_GPU=1
+export HALFULP_REQUIRE_GPU=1 HALFULP_FIXTURES=$root/fixtures
 if [[ -n $prebuilt ]]; then
   bin=$prebuilt/bin
   step tests prebuilt_tests
