@@ -1,0 +1,48 @@
+// CUDA's arithmetic intrinsics for the host build. expf, fminf and the like are the C library's.
+#pragma once
+#include <math.h>
+
+#include <bit>
+#include <type_traits>
+
+#include "gpu/simt/host/copy.hpp"
+
+// The C library declares __expf itself, so this one can sit in no namespace. Always inlined: it
+// must not take the place of the library's symbol.
+__attribute__((always_inline)) inline float __expf(float x) noexcept { return expf(x); }
+
+inline namespace HALFULP_SIMT_COPY {
+
+inline float rsqrtf(float x) { return static_cast<float>(1.0 / sqrt(static_cast<double>(x))); }
+inline float __fdividef(float x, float y) { return x / y; }
+inline float __fdiv_rn(float x, float y) { return x / y; }
+inline float __frcp_rn(float x) { return 1.0f / x; }
+inline float __fsqrt_rn(float x) { return sqrtf(x); }
+inline float __fadd_rn(float x, float y) { return x + y; }
+inline float __fmul_rn(float x, float y) { return x * y; }
+inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
+
+inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
+inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
+inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
+inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
+inline int __popc(unsigned x) { return std::popcount(x); }
+inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
+
+template <class A, class B>
+constexpr std::common_type_t<A, B> min(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a);
+}
+template <class A, class B>
+constexpr std::common_type_t<A, B> max(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a);
+}
+template <class T>
+T __ldg(const T* address) {
+  return *address;
+}
+
+}  // namespace HALFULP_SIMT_COPY
