@@ -1,0 +1,124 @@
+// One row a kernel: ordered by operation, baseline first. A new variant is a file
+// gpu/kernels/<stem>.cuh that defines the entry point <stem>, and a row here.
+#include "gpu/kernel_table.hpp"
+
+#include "gpu/kernel_entries.hpp"  // generated: declares every entry point in every build
+
+namespace halfulp::gpu {
+namespace {
+
+#if defined(HALFULP_WITH_CUDA)
+#define HALFULP_ENTRIES(stem) \
+  { host::stem, host_checked::stem, cuda::stem }
+#else
+#define HALFULP_ENTRIES(stem) \
+  { host::stem, host_checked::stem, nullptr }
+#endif
+
+const std::vector<Format> kStorage{Format::f32, Format::f16, Format::bf16};
+
+Numerics addition() { return {.product_rounded = false}; }
+
+Numerics scatter(bool atomics) {
+  return {.product_rounded = false,
+          .atomics = atomics,
+          .repeatable = !atomics,
+          .division = Division::ieee};
+}
+
+Numerics attention(Exponential exponential, bool atomics) {
+  return {.atomics = atomics,
+          .repeatable = !atomics,
+          .scale = Scale::reciprocal,
+          .exponential = exponential,
+          .division = Division::ieee};
+}
+
+}  // namespace
+
+std::vector<Kernel> kernel_table() {
+  constexpr auto kFast = Exponential::expf_fast;
+  return {
+      {"vector_add",
+       "scalar",
+       "one element a thread",
+       addition(),
+       kStorage,
+       {128},
+       HALFULP_ENTRIES(vector_add_scalar)},
+      {"vector_add",
+       "grid_stride",
+       "few blocks that stride over the elements",
+       addition(),
+       kStorage,
+       {128, 384},
+       HALFULP_ENTRIES(vector_add_grid_stride)},
+      {"vector_add",
+       "vec4",
+       "16-byte accesses between a scalar head and tail",
+       addition(),
+       kStorage,
+       {4, 8, 512, 1024},
+       HALFULP_ENTRIES(vector_add_vec4)},
+
+      {"scatter_normalize",
+       "atomic_coo",
+       "atomic sums over the edges, then a normalising pass",
+       scatter(true),
+       kStorage,
+       {128},
+       HALFULP_ENTRIES(scatter_normalize_atomic_coo)},
+      {"scatter_normalize",
+       "gather_coo",
+       "one block a node, walks all edges and masks",
+       scatter(false),
+       kStorage,
+       {128},
+       HALFULP_ENTRIES(scatter_normalize_gather_coo)},
+      {"scatter_normalize",
+       "gather_coo_skip",
+       "the same, skips groups of edges without a match",
+       scatter(false),
+       kStorage,
+       {128},
+       HALFULP_ENTRIES(scatter_normalize_gather_coo_skip)},
+      {"scatter_normalize",
+       "gather_csc",
+       "one block a node, its edges through the CSC index",
+       scatter(false),
+       kStorage,
+       {4, 8, 32, 128, 256},
+       HALFULP_ENTRIES(scatter_normalize_gather_csc)},
+
+      {"graph_attention",
+       "edge_parallel",
+       "unfused: scores, weights, then atomic sums",
+       attention(Exponential::expf, true),
+       kStorage,
+       {128},
+       HALFULP_ENTRIES(graph_attention_edge_parallel)},
+      {"graph_attention",
+       "fused_csc",
+       "fused, one block a node",
+       attention(kFast, false),
+       kStorage,
+       {4, 8, 32, 128, 256},
+       HALFULP_ENTRIES(graph_attention_fused_csc)},
+      {"graph_attention",
+       "fused_csc_warp",
+       "fused, one warp a (node, head)",
+       attention(kFast, false),
+       kStorage,
+       {4, 8, 32, 128, 256},
+       HALFULP_ENTRIES(graph_attention_fused_csc_warp)},
+      {"graph_attention",
+       "fused_csc_split",
+       "fused, hubs split over blocks and combined",
+       attention(kFast, false),
+       kStorage,
+       {4, 8, 32, 128, 256, 512},
+       HALFULP_ENTRIES(graph_attention_fused_csc_split)},
+  };
+}
+
+}  // namespace halfulp::gpu

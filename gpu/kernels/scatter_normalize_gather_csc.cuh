@@ -1,0 +1,69 @@
+// scatter_normalize, one block a node; the column pointer gives the node's edges and the edge id
+// says where each one's values lie. No atomics: a thread sums its edges, then the block sums its
+// slots in order.
+#include "gpu/kernels/launch.hpp"
+#include "gpu/kernels/scatter_normalize.hpp"
+#include "gpu/kernels/slices.hpp"
+
+namespace halfulp::gpu::HALFULP_BUILD {
+
+inline constexpr int kScatterGatherCscBlock = 128;
+
+template <class T, bool kVector>
+__global__ void __launch_bounds__(kScatterGatherCscBlock)
+    scatter_normalize_gather_csc_kernel(ScatterNormalize s, Spread spread) {
+  SIMT_SHARED(float, numerators, [kScatterGatherCscBlock][kPack<T>]);
+  SIMT_SHARED(float, denominators, [kScatterGatherCscBlock]);
+  const Seat seat = seat_of(spread, threadIdx.x);
+  const std::int64_t node = blockIdx.x;
+  const std::int64_t begin = s.column_pointer[node];
+  const std::int64_t end = s.column_pointer[node + 1];
+
+  for (std::int64_t head0 = 0; head0 < s.heads; head0 += spread.heads) {
+    const std::int64_t head = head0 + seat.head;
+    const bool active = seat.slot < spread.slots && head < s.heads;
+    Slice slice{0, s.dim, spread.lanes, seat.lane};
+    for (; slice.first < s.dim; slice.first += spread.lanes * kPack<T>) {
+      float numerator[kPack<T>] = {};
+      float denominator = 0.0f;
+      const std::int64_t first = active ? begin + seat.slot : end;
+      for (std::int64_t position = first; position < end; position += spread.slots) {
+        const std::int64_t edge = s.edge_id[position];
+        float value[kPack<T>];
+        load_slice<kVector>(row_of<const T>(s.values, edge, head), slice, true, value);
+        denominator += to_float(row_of<const T>(s.scores, edge, 0)[head]);
+        SIMT_UNROLL
+        for (int i = 0; i < kPack<T>; ++i) numerator[i] += value[i];
+      }
+
+      denominators[threadIdx.x] = denominator;
+      SIMT_UNROLL
+      for (int i = 0; i < kPack<T>; ++i) numerators[threadIdx.x][i] = numerator[i];
+      __syncthreads();
+      if (seat.slot == 0) {
+        add_slots(spread, numerators, denominators, numerator, denominator);
+        denominator += s.epsilon;
+        SIMT_UNROLL
+        for (int i = 0; i < kPack<T>; ++i) numerator[i] /= denominator;
+        store_slice<kVector>(row_of<T>(s.out, node, head), slice, active, numerator);
+      }
+      __syncthreads();
+    }
+  }
+}
+
+Status scatter_normalize_gather_csc(const Arguments& arguments) {
+  ScatterNormalize s;
+  Launcher launcher(arguments, bind(arguments, s));
+  if (s.nodes * s.heads * s.dim == 0) return launcher.status();
+  with_storage(s.storage, [&]<class T>() {
+    const Spread spread = spread_over(kScatterGatherCscBlock, s.heads, s.dim, kPack<T>);
+    const bool vector = vectorises<T>(s.values, s.dim) && vectorises<T>(s.out, s.dim);
+    launcher.launch(vector ? scatter_normalize_gather_csc_kernel<T, true>
+                           : scatter_normalize_gather_csc_kernel<T, false>,
+                    s.nodes, kScatterGatherCscBlock, s, spread);
+  });
+  return launcher.status();
+}
+
+}  // namespace halfulp::gpu::HALFULP_BUILD

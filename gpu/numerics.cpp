@@ -1,0 +1,51 @@
+// Names and sizes of formats, and the one-line description of a kernel's arithmetic.
+#include "gpu/numerics.hpp"
+
+#include <array>
+
+namespace halfulp::gpu {
+namespace {
+
+struct FormatRow {
+  std::string_view name;
+  std::int64_t size_bytes;
+};
+constexpr std::array<FormatRow, 6> kFormats{
+    {{"f64", 8}, {"f32", 4}, {"tf32", 4}, {"f16", 2}, {"bf16", 2}, {"i32", 4}}};
+constexpr std::array<std::string_view, 3> kExponentials{"none", "expf", "expf_fast"};
+constexpr std::array<std::string_view, 3> kDivisions{"none", "ieee", "reciprocal"};
+constexpr std::array<std::string_view, 4> kScales{"none", "reciprocal", "division", "rsqrt"};
+constexpr std::array<std::string_view, 4> kClampNans{"propagate", "to_low", "to_high", "any"};
+
+template <class Names, class Value>
+std::string_view at(const Names& names, Value value) {
+  return names.at(static_cast<std::size_t>(value));
+}
+
+}  // namespace
+
+std::string_view name(Format format) { return kFormats.at(static_cast<std::size_t>(format)).name; }
+
+std::int64_t size_bytes(Format format) {
+  return kFormats.at(static_cast<std::size_t>(format)).size_bytes;
+}
+
+std::string describe(const Numerics& numerics) {
+  std::string text = "acc=" + std::string(name(numerics.accumulator));
+  const auto field = [&text](std::string_view key, std::string_view value) {
+    text.append(" ").append(key).append("=").append(value);
+  };
+  field("product", numerics.product_rounded ? "rounded" : "fused");
+  if (numerics.scale != Scale::none) field("scale", at(kScales, numerics.scale));
+  if (numerics.exponential != Exponential::none) {
+    field("exp", at(kExponentials, numerics.exponential));
+    field("clamp_nan", at(kClampNans, numerics.clamp_nan));
+  }
+  if (numerics.division != Division::none) field("div", at(kDivisions, numerics.division));
+  if (numerics.atomics) text += " atomics";
+  if (numerics.flush_to_zero) text += " flush_to_zero";
+  if (numerics.repeatable) text += " repeatable";
+  return text;
+}
+
+}  // namespace halfulp::gpu
