@@ -1,10 +1,11 @@
-// Graph attention in double with certified errors, node by node: the edges of a node are scored once,
-// its weights kept, and the values read twice (sums, then their spread about the mean).
+// Graph attention in double with certified errors, node by node: the edges of a node are scored
+// once, its weights kept, and the values read twice (sums, then their spread about the mean).
 #include "reference/ops/graph_attention.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "reference/ops/clones.hpp"
 #include "reference/ops/graph_attention_parts.hpp"
 #include "reference/require.hpp"
 
@@ -17,27 +18,45 @@ void check(const GraphAttention& op) {
   HALFULP_REQUIRE(op.epsilon > 0, "epsilon is positive");
 }
 
+HALFULP_CLONES
+void add_row(double weight, const float* v, std::size_t dim, double* __restrict sum,
+             double* __restrict magnitude) {
+  for (std::size_t d = 0; d < dim; ++d) {
+    const double x = weight * static_cast<double>(v[d]);
+    sum[d] += x;
+    magnitude[d] += std::abs(x);
+  }
+}
+
+HALFULP_CLONES
+void add_spread_row(double moved, const float* v, std::size_t dim, const double* __restrict mean,
+                    double* __restrict spread) {
+  for (std::size_t d = 0; d < dim; ++d) {
+    spread[d] += moved * std::abs(static_cast<double>(v[d]) - mean[d]);
+  }
+}
+
 // The sums over the in-edges of one node and head, for every channel.
 class Sums {
  public:
   Sums(const GraphAttention& op, std::int64_t dim)
-      : op_(op), v_(op.v, dim), size_(static_cast<std::size_t>(dim)), sum(size_), magnitude(size_),
-        mean(size_), spread(size_), quantum(size_), exact(size_) {}
+      : op_(op),
+        v_(op.v, dim),
+        size_(static_cast<std::size_t>(dim)),
+        sum(size_),
+        magnitude(size_),
+        mean(size_),
+        spread(size_),
+        quantum(size_),
+        exact(size_) {}
 
   void add(std::span<const std::int64_t> edges, std::span<const Weight> weights,
            std::int64_t head) {
     std::fill(sum.begin(), sum.end(), 0.0);
     std::fill(magnitude.begin(), magnitude.end(), 0.0);
-    double* const __restrict sums = sum.data();
-    double* const __restrict magnitudes = magnitude.data();
     for (std::size_t j = 0; j < edges.size(); ++j) {
       const float* const v = v_.row(op_.source[edges[j]], head);
-      const double w = weights[j].value;
-      for (std::size_t d = 0; d < size_; ++d) {
-        const double x = w * static_cast<double>(v[d]);
-        sums[d] += x;
-        magnitudes[d] += std::abs(x);
-      }
+      add_row(weights[j].value, v, size_, sum.data(), magnitude.data());
     }
   }
 
@@ -45,16 +64,11 @@ class Sums {
                   std::int64_t head, double denominator, bool exp_only = false) {
     std::fill(spread.begin(), spread.end(), 0.0);
     for (std::size_t d = 0; d < size_; ++d) mean[d] = sum[d] / denominator;
-    double* const __restrict spreads = spread.data();
-    const double* const __restrict means = mean.data();
     for (std::size_t j = 0; j < edges.size(); ++j) {
       const double error = exp_only ? weights[j].error_of_exp : weights[j].error;
       if (error == 0) continue;
       const float* const v = v_.row(op_.source[edges[j]], head);
-      const double moved = weights[j].value * error;
-      for (std::size_t d = 0; d < size_; ++d) {
-        spreads[d] += moved * std::abs(static_cast<double>(v[d]) - means[d]);
-      }
+      add_spread_row(weights[j].value * error, v, size_, mean.data(), spread.data());
     }
   }
 
@@ -72,9 +86,7 @@ class Sums {
   }
   void none_exact() { std::fill(exact.begin(), exact.end(), 0); }
 
-  Channel channel(std::size_t d) const {
-    return {sum[d], magnitude[d], spread[d], exact[d] != 0};
-  }
+  Channel channel(std::size_t d) const { return {sum[d], magnitude[d], spread[d], exact[d] != 0}; }
 
   std::vector<double> column(std::span<const std::int64_t> edges, std::int64_t head,
                              std::size_t d) {
@@ -236,11 +248,10 @@ std::vector<BoundTerm> explain_mean(const GraphAttention& op, Element element) {
   const double of_exp = walk.sums().spread[d];
   const double scale = kInflation / mean.denominator_least;
   const SumError& model = mean.numerator;
-  const double numerator =
-      channel.sum_exact || channel.magnitude == 0
-          ? 0
-          : model.of_magnitude * channel.magnitude + model.of_result * std::abs(channel.sum) +
-                model.constant;
+  const double numerator = channel.sum_exact || channel.magnitude == 0
+                               ? 0
+                               : model.of_magnitude * channel.magnitude +
+                                     model.of_result * std::abs(channel.sum) + model.constant;
   std::vector<BoundTerm> terms = {
       {"logit error", "[B11]", (channel.spread - of_exp) * scale},
       {"exponential", "[B8]", of_exp * scale},

@@ -17,8 +17,8 @@ Interval clip(const Interval& x, ClampNan policy) {
   return not_a_number();
 }
 
-Interval score(const GraphAttention& op, const Interval& root, std::int64_t edge,
-               std::int64_t head, std::int64_t d) {
+Interval score(const GraphAttention& op, const Interval& root, std::int64_t edge, std::int64_t head,
+               std::int64_t d) {
   const double k = op.k.at(op.source[edge], head, d);
   const double q = op.q.at(op.destination[edge], head, d);
   const double e = op.e.at(edge, head, d);
@@ -44,8 +44,7 @@ Enclosure exact(const GraphAttention& op, Element element) {
   const std::int64_t head = element.index / op.dim % op.heads;
   const std::int64_t row = element.index / op.dim / op.heads;
   if (element.output == 1) {
-    return enclosure(
-        score(op, square_root(Interval(static_cast<double>(op.dim))), row, head, d));
+    return enclosure(score(op, square_root(Interval(static_cast<double>(op.dim))), row, head, d));
   }
   HALFULP_REQUIRE(element.output == 0, "graph_attention has two outputs");
   Interval numerator(0.0), denominator(op.epsilon);

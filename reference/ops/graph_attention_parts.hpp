@@ -1,8 +1,8 @@
 // The steps of the graph attention reference, shared by evaluate, exact and explain. Internal to
 // reference/ops.
 //
-// For one edge and head: rows of scores s (ScoreRow), their sum and its error (Logit), and the weight
-// exp(clamp(sum)) with its relative error (Weight). For one node and head: WeightedMean.
+// For one edge and head: rows of scores s (ScoreRow), their sum and its error (Logit), and the
+// weight exp(clamp(sum)) with its relative error (Weight). For one node and head: WeightedMean.
 #pragma once
 #include <span>
 #include <vector>
@@ -18,24 +18,25 @@ inline constexpr double kClip = 5;
 // What all scores of an operation share.
 struct ScoreModel {
   RoundingModel rounding;
-  double scale = 1;         // 1 / sqrt(dim)
-  double scale_error = 0;   // relative error of a scaled product, in general
-  bool exact_scale = false; // dim is a power of four: only the product rounds
+  double scale = 1;           // 1 / sqrt(dim)
+  double scale_error = 0;     // relative error of a scaled product, in general
+  bool exact_scale = false;   // dim is a power of four: only the product rounds
   bool last_rounding = true;  // the rounding of t * e is that of the output itself
-  double flush_last = 0;    // what flushing that rounding loses
+  double flush_last = 0;      // what flushing that rounding loses
   ClampNan clamp_nan = ClampNan::propagate;
 };
 ScoreModel score_model(const GraphAttention& op);
 
-// Scores of one edge and head, dim of each: the truth, the error of `value`, the bound of e_out, and
-// the error of s as the logit's sum meets it.
+// Scores of one edge and head, dim of each: the truth, the error of `value`, the bound of e_out,
+// and the error of s as the logit's sum meets it.
 struct ScoreRow {
   double* value;
   double* error;
   double* bound;
   double* sum_error;
 };
-// The ordinary case; rows with NaN, infinities or what may become one end with a sum of sum_error that is not finite.
+// The ordinary case; rows with NaN, infinities or what may become one end with a sum of sum_error
+// that is not finite.
 void score_row(const ScoreModel& model, const float* k, const float* q, const float* e,
                std::int64_t dim, const ScoreRow& row);
 
@@ -43,8 +44,8 @@ enum class Certainty : std::uint8_t { certain, unbounded };
 
 // clamp(sum s) and what a kernel may make of it.
 struct Logit {
-  double value = 0;      // clamped; NaN when the answer is NaN
-  double error = 0;      // of the clamped logit; 0 when every order gives `value`
+  double value = 0;  // clamped; NaN when the answer is NaN
+  double error = 0;  // of the clamped logit; 0 when every order gives `value`
   Certainty certainty = Certainty::certain;
   bool imprecise = false;  // the error in double is not negligible: take the exact sum
 };
@@ -81,23 +82,23 @@ class EdgeScores {
 struct Mean {
   std::span<const Weight> weights;
   double denominator = 0;
-  double denominator_error = 0;    // of the kernel's sum
+  double denominator_error = 0;      // of the kernel's sum
   double denominator_error_any = 0;  // without use of exactness, for the error of double
-  double denominator_least = 0;    // the kernel's denominator is at least this; <= 0: unbounded
+  double denominator_least = 0;      // the kernel's denominator is at least this; <= 0: unbounded
   double weight_error_largest = 0;
-  bool weights_exact = true;       // every weight is 1 in every order
+  bool weights_exact = true;  // every weight is 1 in every order
   bool unbounded = false;
   bool nan = false;
-  double largest = 0;              // largest finite number of the compute format
+  double largest = 0;  // largest finite number of the compute format
   SumError numerator;
 };
 Mean mean_of(const GraphAttention& op, std::span<const Weight> weights);
 
 // One output: its parts, from which value, error and bound follow.
 struct Channel {
-  double sum = 0;        // sum w v
-  double magnitude = 0;  // sum w |v|
-  double spread = 0;     // sum w error |v - o|
+  double sum = 0;          // sum w v
+  double magnitude = 0;    // sum w |v|
+  double spread = 0;       // sum w error |v - o|
   bool sum_exact = false;  // every order gives `sum` exactly
 };
 struct Answer {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/exponential.hpp"
+#include "reference/ops/clones.hpp"
 #include "reference/ops/graph_attention_parts.hpp"
 #include "reference/require.hpp"
 
@@ -12,7 +13,6 @@ namespace {
 // Products of numbers above these are far from the underflow of fp32 in every order of the factors.
 constexpr double kFactorSafe = 0x1p-100;
 constexpr double kProductSafe = 0x1p-60;
-constexpr double kProductLargest = 0x1p127;
 
 bool is_power_of_four(std::int64_t dim) {
   return (dim & (dim - 1)) == 0 && (dim & 0x5555555555555555) != 0;
@@ -37,6 +37,7 @@ struct Totals {
 };
 
 // Four chains each, so that the additions overlap.
+HALFULP_CLONES
 Totals totals(const ScoreRow& row, std::int64_t dim) {
   double sum[4] = {}, magnitude[4] = {}, error[4] = {};
   std::int64_t d = 0;
@@ -104,8 +105,7 @@ ScoreModel score_model(const GraphAttention& op) {
   model.rounding = rounding_model(arithmetic);
   model.scale = 1 / std::sqrt(static_cast<double>(op.dim));
   model.exact_scale = is_power_of_four(op.dim) && arithmetic.scale_exact_at_powers_of_four;
-  model.scale_error =
-      model.rounding.unit * (model.exact_scale ? 1 : arithmetic.scale_roundings);
+  model.scale_error = model.rounding.unit * (model.exact_scale ? 1 : arithmetic.scale_roundings);
   model.last_rounding = arithmetic.output == arithmetic.compute;
   model.flush_last =
       model.last_rounding && arithmetic.flush_to_zero ? 6 * model.rounding.underflow : 0;
@@ -113,50 +113,55 @@ ScoreModel score_model(const GraphAttention& op) {
   return model;
 }
 
+HALFULP_CLONES
 void score_row(const ScoreModel& model, const float* k, const float* q, const float* e,
                std::int64_t dim, const ScoreRow& row) {
   const double unit = model.rounding.unit;
   const double underflow = model.rounding.underflow;
   const double scale = model.scale;
   const double scale_error = model.scale_error;
-  const bool exact_scale = model.exact_scale;
+  const double scale_inexact = model.exact_scale ? 0 : 1;
   const double keep = model.last_rounding ? 0 : 1;
   const double flush_last = model.flush_last;
   double* const __restrict value = row.value;
   double* const __restrict error = row.error;
   double* const __restrict bound = row.bound;
   double* const __restrict sum_error = row.sum_error;
+  // Selections between doubles only, each false for a NaN: the compiler turns them into masks.
   for (std::int64_t d = 0; d < dim; ++d) {
     const double kd = k[d], qd = q[d], ed = e[d];
     const double product = kd * qd;  // exact: 48 bits
     const double t = product * scale;
     const double t_size = std::abs(t), product_size = std::abs(product);
     const double k_size = std::abs(kd), q_size = std::abs(qd), e_size = std::abs(ed);
-    // [B9] The error of t, less what the clamp cuts off. Not a number for what has no ordinary error.
-    const bool safe = (product_size >= kProductSafe) & (product_size <= kProductLargest) &
-                      (k_size >= kFactorSafe) & (q_size >= kFactorSafe);
-    const bool representable = static_cast<double>(static_cast<float>(product)) == product;
-    const bool t_exact = (product == 0) | (safe & representable & exact_scale);
-    const double raw = scale_error * t_size + underflow * (2 + k_size + q_size);
-    const double t_raw = t_exact ? 0 : raw;
-    const double beyond = t_size - kClip > 0 ? t_size - kClip : 0;
-    const double t_cut = t_raw - beyond;
+    // [B9] The error of t, less what the clamp cuts off; NaN where t is not finite.
+    const double factor_least = k_size < q_size ? k_size : q_size;
+    const double gap = std::abs(static_cast<double>(static_cast<float>(product)) - product);
+    const double gap_safe = product_size < kProductSafe ? 1 : gap;
+    const double t_inexact = (factor_least < kFactorSafe ? 1 : gap_safe) + scale_inexact;
+    const double general = scale_error * t_size + underflow * (2 + k_size + q_size);
+    const double t_known = t_inexact <= 0 ? 0 : general;
+    const double t_raw = product_size <= 0 ? 0 : t_known;
+    const double t_over = t_size - kClip;
+    const double t_cut = t_raw - (t_over < 0 ? 0 : t_over);
     const double t_error = t_cut < 0 ? 0 : t_cut;
     const double t_low = t < -kClip ? -kClip : t;
     const double s = (t_low > kClip ? kClip : t_low) * ed;
     const double s_size = std::abs(s);
     const double carried = e_size * t_error;
-    // The rounding of s itself is known where t is.
-    const double deviation = std::abs(static_cast<double>(static_cast<float>(s)) - s);
+    // The rounding of s itself, known where t is.
     const double half_ulp = unit * s_size;
+    const double deviation = std::abs(static_cast<double>(static_cast<float>(s)) - s);
     const double known = deviation < half_ulp ? deviation : half_ulp;
-    const bool s_safe = (s_size >= kProductSafe) & (e_size >= kFactorSafe);
-    const double general = half_ulp + unit * carried + (s_safe ? 0 : 6 * underflow);
-    const double rounded = (t_error == 0) & s_safe ? known : general;
-    const double rounding = s == 0 ? 0 : rounded;
-    const double flushed = (s == 0) | s_safe ? 0 : flush_last;
+    const double tiny_product = s_size < kProductSafe ? 1 : 0;
+    const double tiny = e_size < kFactorSafe ? 1 : tiny_product;
+    const double unknown = half_ulp + unit * carried + tiny * (6 * underflow);
+    const double rounded = t_error + tiny <= 0 ? known : unknown;
+    const double rounding = s_size <= 0 ? 0 : rounded;
+    const double flushed = s_size <= 0 ? 0 : tiny * flush_last;
+    const double double_error = 5 * 0x1p-53 * s_size;
     value[d] = s;
-    error[d] = t_error == 0 ? 0 : 5 * 0x1p-53 * s_size;
+    error[d] = t_error <= 0 ? 0 : double_error;
     bound[d] = (carried + keep * rounding + flushed) * kInflation;
     sum_error[d] = carried + rounding;
   }

@@ -1,5 +1,5 @@
-// What the graph operations share in walking a graph: the edges of each destination together, and rows
-// of stored numbers as floats. Internal to reference/ops.
+// What the graph operations share in walking a graph: the edges of each destination together, and
+// rows of stored numbers as floats. Internal to reference/ops.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -31,8 +31,9 @@ class Incoming {
 std::vector<std::int64_t> incoming_edges(const std::int32_t* destination, std::int64_t edges,
                                          std::int64_t node);
 
-// Rows along the last dimension of a (rows, heads, dim) view, every stored format but fp64 being exact in
-// float. Points into the view where that is possible, else into its own buffer until the next call.
+// Rows along the last dimension of a (rows, heads, dim) view, every stored format but fp64 being
+// exact in float. Points into the view where that is possible, else into its own buffer until the
+// next call.
 class FloatRows {
  public:
   FloatRows(const View& view, std::int64_t dim);

@@ -81,8 +81,8 @@ class Scatter {
     const double before = given.numerator + given.denominator;
     given.division = division_amount(division_, ratio + before);
     given.bound = (before + given.division) * kInflation;
-    given.error = (given.numerator + ratio * below.error_any / least) * kErrorOfDouble +
-                  ratio * 0x1p-51;
+    given.error =
+        (given.numerator + ratio * below.error_any / least) * kErrorOfDouble + ratio * 0x1p-51;
     return given;
   }
 

@@ -1,4 +1,5 @@
-// scatter_normalize: out[i,h,:] = sum_{e: dst(e)=i} values[e,h,:] / (sum_{e: dst(e)=i} scores[e,h] + epsilon).
+// scatter_normalize: out[i,h,:] = sum_{e: dst(e)=i} values[e,h,:] / (sum_{e: dst(e)=i} scores[e,h]
+// + epsilon).
 #pragma once
 #include <vector>
 

@@ -65,7 +65,8 @@ Enclosure exact(const VectorAdd& op, Element element) {
   const double x = op.x.at(element.index);
   const double y = op.y.at(element.index);
   if (!std::isfinite(x + y)) return {x + y, x + y};
-  // Two fp32 numbers may lie too far apart for 50 digits; the enclosure is then two adjacent doubles.
+  // Two fp32 numbers may lie too far apart for 50 digits; the enclosure is then two adjacent
+  // doubles.
   return enclosure(Interval(x) + Interval(y));
 }
 
