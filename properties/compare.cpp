@@ -74,6 +74,7 @@ double error_over_bound(reference::Format output, reference::Enclosure truth, do
     const int exponent = reference::traits(output).exponent_max + 1;
     if (exponent > std::numeric_limits<double>::max_exponent - 1) return kInfinity;
     place = std::copysign(std::ldexp(1.0, exponent), got);
+    if (got > 0 ? nearest >= place : nearest <= place) return 0;  // the truth overflows as well
   }
   const double excess =
       std::max(0.0, std::fabs(place - nearest) - 0.5 * gap_towards(output, got, nearest));

@@ -1,0 +1,171 @@
+// halfulp check: the main job, a campaign and its reports.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "apps/command.hpp"
+#include "properties/campaign.hpp"
+#include "properties/report.hpp"
+#include "properties/setup.hpp"
+
+namespace halfulp::apps {
+
+namespace {
+
+struct Options {
+  properties::CampaignOptions campaign;
+  std::vector<std::string> backends;
+  std::string time, seed, json, junit;
+  std::int64_t cases = -1;
+  bool no_fixtures = false;
+  bool no_shrink = false;
+};
+
+std::uint64_t seed_of(const std::string& text) {
+  if (text == "random") {
+    std::random_device device;
+    return (static_cast<std::uint64_t>(device()) << 32) | device();
+  }
+  std::string_view digits = text;
+  const bool hexadecimal = digits.starts_with("0x");
+  if (hexadecimal) digits.remove_prefix(2);
+  std::uint64_t seed = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, seed, hexadecimal ? 16 : 10);
+  if (error != std::errc{} || rest != end) {
+    throw UsageError(fmt::format(
+        "--seed {}: expected `random`, a decimal number or 0x and up to 16 digits", text));
+  }
+  return seed;
+}
+
+// Fails now rather than after the campaign.
+void require_writable(const char* option, const std::string& file) {
+  if (file.empty()) return;
+  const std::ofstream stream(file, std::ios::app);
+  if (!stream) throw UsageError(fmt::format("{} {}: {}", option, file, std::strerror(errno)));
+}
+
+void write(const char* option, const std::string& file, const std::string& text) {
+  if (file.empty()) return;
+  std::ofstream stream(file, std::ios::trunc);
+  stream << text;
+  stream.close();
+  if (!stream) throw UsageError(fmt::format("{} {}: {}", option, file, std::strerror(errno)));
+}
+
+// A line on the terminal that is written over; nothing when stderr is none.
+class ProgressLine {
+ public:
+  void show(const properties::Progress& progress) {
+    if (!terminal_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    const double rate =
+        progress.seconds > 0 ? static_cast<double>(progress.cases) / progress.seconds : 0;
+    fmt::print(stderr, "\r\033[K{} cases, {} failed, {:.0f}/s  {}", progress.cases,
+               progress.troubles, rate, progress.doing);
+    std::fflush(stderr);
+  }
+  void clear() const {
+    if (terminal_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) != 0;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+void print_backends(const properties::CampaignOptions& campaign) {
+  for (const properties::BackendState& state : campaign.states) {
+    if (!state.unavailable.empty()) {
+      fmt::print("{}: unavailable: {}\n", gpu::name(state.backend), state.unavailable);
+    } else if (state.backend == gpu::Backend::cuda) {
+      fmt::print("{}: {}\n", gpu::name(state.backend), state.device);
+    }
+  }
+  fmt::print("\n");
+}
+
+int check(Options& options) {
+  properties::CampaignOptions& campaign = options.campaign;
+  for (const std::string& word : options.backends) {
+    campaign.backends.push_back(properties::backend_of(word));
+  }
+  if (!options.seed.empty()) campaign.seed = seed_of(options.seed);
+  if (options.cases >= 0) campaign.cases = options.cases;
+  if (!options.time.empty()) {
+    campaign.seconds = seconds_of(options.time);
+    if (!campaign.seconds) {
+      throw UsageError(
+          fmt::format("--time {}: expected a time such as 30s, 5m or 1h", options.time));
+    }
+  }
+  campaign.fixtures = !options.no_fixtures;
+  campaign.shrink = !options.no_shrink;
+  require_writable("--json", options.json);
+  require_writable("--junit", options.junit);
+  const std::string error = properties::complete(campaign);
+  if (!error.empty()) throw UsageError(error);
+
+  print_backends(campaign);
+  std::fflush(stdout);
+  ProgressLine line;
+  const auto result = properties::run_campaign(
+      campaign, [&](const properties::Progress& progress) { line.show(progress); });
+  line.clear();
+  for (const properties::Failure& failure : result.failures) {
+    fmt::print("{}\n", properties::failure_report(failure));
+  }
+  fmt::print("{}\n{}", properties::campaign_table(result),
+             properties::campaign_summary(campaign, result));
+  write("--json", options.json, properties::campaign_json(campaign, result));
+  write("--junit", options.junit, properties::campaign_junit(campaign, result));
+  return result.exit_code();
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  properties::CampaignOptions& campaign = options->campaign;
+  CLI::App* command = app.add_subcommand(
+      "check",
+      "judge kernels on fixtures and generated cases (about 20 s unless told otherwise)\n\n"
+      "Runs the regressions, the cases on real graphs, then generated ones, on every backend "
+      "present;\n"
+      "shrinks the first failing case of each kernel; prints reports, then a table and the "
+      "totals.");
+  command->add_option("filters", campaign.filters,
+                      "kernels to judge: graph_attention, graph_attention/fused_csc, '*/gather_*'");
+  CLI::Option* cases = command->add_option("--cases", options->cases, "generated cases, in all")
+                           ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+  command->add_option("--time", options->time, "time for generated cases: 30s, 5m, 1h")
+      ->excludes(cases);
+  command->add_option("--seed", options->seed, "of the generated cases: a number, or `random`");
+  command
+      ->add_option("--backend", options->backends, "host, host-checked, cuda; default: all present")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"host", "host-checked", "cuda"}));
+  command->add_option("--from", campaign.from, "judge the case lines of this file instead");
+  command->add_option("--json", options->json, "write the result to this file as JSON");
+  command->add_option("--junit", options->junit, "write the result to this file as JUnit XML");
+  command->add_option("--jobs", campaign.jobs, "worker processes on the host; default: one a core")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--watchdog", campaign.watchdog_s, "seconds after which a case has hung")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--no-fixtures", options->no_fixtures, "generated cases only");
+  command->add_flag("--no-shrink", options->no_shrink, "report failing cases as they were found");
+  command->callback([options, &exit_code] { exit_code = check(*options); });
+}
+
+}  // namespace halfulp::apps

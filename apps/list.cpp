@@ -1,0 +1,83 @@
+// halfulp list: operations, kernels, what they declare, backends.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/command.hpp"
+#include "properties/operation.hpp"
+#include "properties/plan.hpp"
+#include "properties/setup.hpp"
+#include "properties/worker.hpp"
+
+namespace halfulp::apps {
+
+namespace {
+
+void print_fields(const properties::Operation& operation) {
+  for (const properties::Field& field : operation.fields) {
+    std::string accepted(field.words);
+    if (field.kind == properties::FieldKind::integer || field.kind == properties::FieldKind::real) {
+      accepted = fmt::format("{:g} to {:g}", field.low, field.high);
+    }
+    fmt::print("    {:<9} {}{}; default {}\n", field.name, field.help,
+               accepted.empty() ? "" : " (" + accepted + ")",
+               field.fallback.empty() ? "''" : field.fallback);
+  }
+}
+
+void print_kernel(const gpu::Kernel& kernel) {
+  std::string storage, backends;
+  for (const gpu::Format format : kernel.storage) storage += fmt::format(" {}", gpu::name(format));
+  for (int i = 0; i < gpu::kBackends; ++i) {
+    const auto backend = static_cast<gpu::Backend>(i);
+    if (properties::built_for(kernel, backend)) backends += fmt::format(" {}", gpu::name(backend));
+  }
+  fmt::print("  {:<18} {}\n", kernel.name, kernel.summary);
+  fmt::print("  {:<18} {}; in{}; on{}\n", "", gpu::describe(kernel.numerics), storage,
+             backends.empty() ? " no backend" : backends);
+}
+
+void list(const std::vector<std::string>& filters, bool fields) {
+  const std::string filter = properties::unmatched(filters);
+  if (!filter.empty()) throw UsageError(fmt::format("filter '{}' matches no kernel", filter));
+  for (const properties::Operation& operation : properties::operations()) {
+    bool headed = false;
+    for (const gpu::Kernel& kernel : gpu::kernels()) {
+      if (kernel.operation != operation.name) continue;
+      if (!properties::matches(filters, kernel.operation, kernel.name)) continue;
+      if (!headed) fmt::print("{}: {}\n", operation.name, operation.summary);
+      headed = true;
+      print_kernel(kernel);
+    }
+    if (!headed) continue;
+    if (!operation.laws.empty()) fmt::print("  laws\n");
+    for (const properties::Law& law : operation.laws) {
+      fmt::print("    {:<18} {}\n", law.name, law.statement);
+    }
+    if (fields) fmt::print("  fields\n");
+    if (fields) print_fields(operation);
+    fmt::print("\n");
+  }
+  fmt::print("backends\n");
+  for (const properties::BackendState& state : properties::backend_states()) {
+    fmt::print("  {:<13} {}\n", gpu::name(state.backend),
+               state.unavailable.empty() ? state.device : "unavailable: " + state.unavailable);
+  }
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, int&) {
+  struct Options {
+    std::vector<std::string> filters;
+    bool fields = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "list", "operations, their kernels and what these declare, laws, and the backends present");
+  command->add_option("filters", options->filters, "operations or operation/kernel; globs allowed");
+  command->add_flag("--fields", options->fields, "also the fields of a case line");
+  command->callback([options] { list(options->filters, options->fields); });
+}
+
+}  // namespace halfulp::apps

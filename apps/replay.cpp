@@ -1,0 +1,122 @@
+// halfulp replay and halfulp shrink: one case again, or its smallest failing relative.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "apps/command.hpp"
+#include "properties/operation.hpp"
+#include "properties/plan.hpp"
+#include "properties/report.hpp"
+#include "properties/shrink.hpp"
+
+namespace halfulp::apps {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> words;
+  std::string backend;
+  double watchdog_s = 20;
+  double seconds = 30;
+  std::int64_t cases = 5000;
+};
+
+// One argument that names no operation but a file is a file of case lines.
+bool names_file(const std::vector<std::string>& words) {
+  if (words.size() != 1 || words.front().find(' ') != std::string::npos) return false;
+  if (properties::find_operation(words.front()) != nullptr) return false;
+  return std::filesystem::exists(words.front()) ||
+         words.front().find_first_of("/.") != std::string::npos;
+}
+
+std::vector<properties::Case> cases_of(const Options& options) {
+  std::vector<properties::Case> cases;
+  if (names_file(options.words)) {
+    std::string error;
+    cases = properties::read_cases(options.words.front(), {gpu::Backend::host}, error);
+    if (!error.empty()) throw UsageError(error);
+    if (cases.empty()) throw UsageError(options.words.front() + ": holds no case line");
+  } else {
+    cases.push_back(case_of(options.words));
+  }
+  if (options.backend.empty()) return cases;
+  for (properties::Case& c : cases) c.set("backend", options.backend);
+  return cases;
+}
+
+int replay(const Options& options) {
+  const std::vector<properties::Case> cases = cases_of(options);
+  properties::WorkerPool pool({1, options.watchdog_s});
+  std::int64_t troubles = 0, passed = 0;
+  for (const properties::Case& c : cases) {
+    const properties::Judgement judgement = pool.judge(c);
+    fmt::print("{}", properties::case_report(c, judgement));
+    if (cases.size() > 1) fmt::print("\n");
+    passed += judgement.verdict == properties::Verdict::pass;
+    troubles += judgement.verdict == properties::Verdict::fail ||
+                judgement.verdict == properties::Verdict::faulted;
+  }
+  if (cases.size() > 1) {
+    fmt::print("{} cases, {} pass, {} fail or faulted\n", cases.size(), passed, troubles);
+  }
+  if (troubles > 0) return kExitFailed;
+  return passed > 0 ? kExitPassed : kExitPowerless;
+}
+
+int shrink(const Options& options) {
+  properties::Case c = case_of(options.words);
+  if (!options.backend.empty()) c.set("backend", options.backend);
+  properties::WorkerPool pool({1, options.watchdog_s});
+  const properties::Judgement judgement = pool.judge(c);
+  const bool trouble = judgement.verdict == properties::Verdict::fail ||
+                       judgement.verdict == properties::Verdict::faulted;
+  if (!trouble) {
+    fmt::print("{}", properties::case_report(c, judgement));
+    return judgement.verdict == properties::Verdict::pass ? kExitPassed : kExitPowerless;
+  }
+  const properties::Failure failure{
+      c, judgement, properties::shrink(pool, c, judgement, {options.cases, options.seconds})};
+  fmt::print("{}", properties::failure_report(failure));
+  return kExitFailed;
+}
+
+void add_common(CLI::App* command, const std::shared_ptr<Options>& options) {
+  command->add_option("--backend", options->backend, "run on this backend, whatever the line says")
+      ->check(CLI::IsMember({"host", "host-checked", "cuda"}));
+  command->add_option("--watchdog", options->watchdog_s, "seconds after which a case has hung")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "replay",
+      "run one case line, or each line of a file, and print the worst elements\n\n"
+      "Exit code 1 when it fails or faults, 3 when it was skipped or had no power.");
+  command->add_option("case", options->words, "a case line, quoted or not, or a file of them")
+      ->required();
+  add_common(command, options);
+  command->callback([options, &exit_code] { exit_code = replay(*options); });
+}
+
+void add_shrink(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("shrink", "find the smallest case that fails like this one");
+  command->add_option("case", options->words, "a case line, quoted or not")->required();
+  command->add_option("--seconds", options->seconds, "stop after this long")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--cases", options->cases, "stop after this many")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_common(command, options);
+  command->callback([options, &exit_code] { exit_code = shrink(*options); });
+}
+
+}  // namespace halfulp::apps
