@@ -40,7 +40,8 @@ struct Element {
 //   value   the true answer c, |c - value| <= error; NaN or an infinity states the class instead;
 //   error   certified error of `value` as an answer, >= 0;
 //   bound   E: how far the kernel's value before its last rounding may be from c, >= 0;
-//           0 demands rnd(c) bit for bit, +infinity says that nothing can be concluded.
+//           0 demands rnd(c) bit for bit; +infinity says that nothing can be concluded, of value and
+//           error neither.
 struct Rows {
   int output = 0;
   std::int64_t first = 0;

@@ -21,6 +21,8 @@ class Answer {
   explicit Answer(const std::string& decimal) {
     mpfr_inits2(400, lo_, hi_, nullptr);
     mpfr_strtofr(lo_, decimal.c_str(), nullptr, 10, MPFR_RNDN);
+    mpfr_set(hi_, lo_, MPFR_RNDN);
+    if (mpfr_number_p(lo_) == 0) return;
     mpfr_t slack;
     mpfr_init2(slack, 400);
     mpfr_set_str(slack, "1e-49", 10, MPFR_RNDU);
@@ -106,12 +108,13 @@ void expect_encloses(const Op& op, const std::vector<std::vector<std::string>>& 
       const auto output = static_cast<std::size_t>(rows.output);
       const std::size_t index = static_cast<std::size_t>(rows.first) + i;
       ++seen.at(output).at(index);
+      if (std::isinf(rows.bound[i])) continue;  // says that it concludes nothing
       const Answer answer(outputs[output][index]);
       EXPECT_TRUE(holds(answer, rows.value[i], rows.error[i]))
           << "output " << output << " element " << index << ": " << rows.value[i] << " +- "
           << rows.error[i] << ", golden " << outputs[output][index];
       // The fast path earns its name: its error is that of double arithmetic, not of the kernel's.
-      if (answer.is_finite() && std::isfinite(rows.bound[i])) {
+      if (answer.is_finite()) {
         EXPECT_LE(rows.error[i], 0x1p-20 * (rows.bound[i] + std::abs(rows.value[i])) + 0x1p-1074);
       }
     }
