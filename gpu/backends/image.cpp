@@ -87,6 +87,27 @@ std::int64_t first_difference(std::span<const std::byte> bytes, std::uint64_t bi
   return -1;
 }
 
+Fault inspect_workspace_guards(std::string_view name, std::span<const std::byte> block) {
+  constexpr auto kGuard = static_cast<std::size_t>(kGuardBytes);
+  const std::uint64_t guard = guard_bits(Format::f32);
+  const std::string workspace = "workspace " + std::string(name);
+  const std::int64_t before = first_difference(block.first(kGuard), guard, 4);
+  if (before >= 0) {
+    return {FaultKind::out_of_bounds,
+            "write " + std::to_string(kGuardBytes - before) + " bytes before " + workspace};
+  }
+  // After data whose size is no multiple of the pattern the guard starts inside a pattern.
+  const std::size_t end = block.size() - kGuard;
+  const std::size_t skip = (4 - end % 4) % 4;
+  const std::int64_t after = first_difference(block.subspan(end + skip), guard, 4);
+  if (after >= 0) {
+    return {FaultKind::out_of_bounds, "write " +
+                                          std::to_string(after + static_cast<std::int64_t>(skip)) +
+                                          " bytes past the end of " + workspace};
+  }
+  return {};
+}
+
 Image::Image(const Problem& problem) : problem_(problem) {
   std::int64_t at = 0;
   for (const Operand& operand : problem.operands) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "gpu/backend.hpp"
@@ -34,6 +35,10 @@ void fill_pattern(std::span<std::byte> bytes, std::uint64_t bits, std::int64_t e
 // The first byte of `bytes` that is not the repeated pattern, or -1.
 std::int64_t first_difference(std::span<const std::byte> bytes, std::uint64_t bits,
                               std::int64_t element_bytes);
+
+// A workspace block is guard | data | guard, its guards of guard_bits(f32): the first change in
+// them.
+Fault inspect_workspace_guards(std::string_view name, std::span<const std::byte> block);
 
 class Image {
  public:

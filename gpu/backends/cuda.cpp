@@ -1,0 +1,251 @@
+// Real launches on device 0: the image of a call is copied to the device, kernels run on a stream of our own,
+// and the image is copied back and inspected exactly as on the host.
+//
+// A stray write shows in a guard band; a stray read cannot be seen directly, but everything around an
+// input is NaN or an index far out of range. Memory comes from plain cudaMalloc, so reads far past the end
+// of the whole image fault and nearer ones do not. After a sticky error the process has lost its device:
+// that call and all later ones report `crashed`, so run it in a worker that can be replaced.
+#include "gpu/backends/cuda.hpp"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gpu/assert.hpp"
+#include "gpu/backends/image.hpp"
+#include "gpu/backends/summary.hpp"
+
+namespace halfulp::gpu {
+namespace {
+
+// Device memory that grows and stays allocated for the life of the process.
+class DeviceBlock {
+ public:
+  std::byte* at_least(std::int64_t bytes) {
+    if (bytes > capacity_) {
+      release();
+      if (cudaMalloc(&data_, static_cast<std::size_t>(bytes)) != cudaSuccess) return nullptr;
+      capacity_ = bytes;
+    }
+    return static_cast<std::byte*>(data_);
+  }
+  void release() {
+    cudaFree(data_);
+    data_ = nullptr;
+    capacity_ = 0;
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::int64_t capacity_ = 0;
+};
+
+// The stream and the memory of this process. One call at a time.
+struct Device {
+  cudaStream_t stream = nullptr;
+  DeviceBlock image;
+  std::vector<DeviceBlock> workspaces;
+  DeviceBlock scratch;
+};
+Device& device() {
+  static Device instance = [] {
+    Device made;
+    HALFULP_GPU_ASSERT(cudaStreamCreateWithFlags(&made.stream, cudaStreamNonBlocking) ==
+                       cudaSuccess);
+    return made;
+  }();
+  return instance;
+}
+
+// Copies on our stream: a plain cudaMemcpy from pageable memory may still be under way when it returns, and
+// our stream would not wait for it.
+cudaError_t copy_in(std::byte* to, std::span<const std::byte> from) {
+  return cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, device().stream);
+}
+cudaError_t copy_out(std::span<std::byte> to, const std::byte* from) {
+  const cudaError_t error =
+      cudaMemcpyAsync(to.data(), from, to.size(), cudaMemcpyDeviceToHost, device().stream);
+  return error != cudaSuccess ? error : cudaStreamSynchronize(device().stream);
+}
+
+// Workspaces of one call. Guarded and poisoned, unless only time matters.
+class CudaWorkspaces : public Workspaces {
+ public:
+  enum class Mode : std::uint8_t { inspected, timed };
+  CudaWorkspaces(Mode mode, Fill fill) : mode_(mode), fill_(fill) {}
+
+  void* take(std::string_view name, std::int64_t bytes) override {
+    std::vector<DeviceBlock>& blocks = device().workspaces;
+    if (taken_.size() == blocks.size()) blocks.emplace_back();
+    std::byte* memory = blocks[taken_.size()].at_least(bytes + 2 * kGuardBytes);
+    if (memory == nullptr) return nullptr;
+    taken_.push_back({std::string(name), memory, bytes + 2 * kGuardBytes});
+    if (mode_ == Mode::inspected) {
+      std::vector<std::byte> block(static_cast<std::size_t>(bytes + 2 * kGuardBytes));
+      const auto data = std::span(block).subspan(kGuardBytes, static_cast<std::size_t>(bytes));
+      fill_pattern(block, guard_bits(Format::f32), 4);
+      fill_pattern(data, poison_bits(Format::f32, fill_), 4);
+      copy_in(memory, block);
+    }
+    return memory + kGuardBytes;
+  }
+
+  void rewind() { taken_.clear(); }
+
+  Fault inspect() const {
+    for (const Taken& taken : taken_) {
+      std::vector<std::byte> block(static_cast<std::size_t>(taken.bytes));
+      copy_out(block, taken.memory);
+      if (Fault fault = inspect_workspace_guards(taken.name, block)) return fault;
+    }
+    return {};
+  }
+
+ private:
+  struct Taken {
+    std::string name;
+    std::byte* memory;
+    std::int64_t bytes;
+  };
+  Mode mode_;
+  Fill fill_;
+  std::vector<Taken> taken_;
+};
+
+Fault crashed(const char* when, cudaError_t error) {
+  return {FaultKind::crashed, std::string(when) + ": " + cudaGetErrorString(error)};
+}
+
+Fault call(EntryPoint entry, const Problem& problem, Image& image, Fill fill) {
+  Device& here = device();
+  const std::span<std::byte> bytes = image.bytes();
+  std::byte* base = here.image.at_least(static_cast<std::int64_t>(bytes.size()));
+  if (base == nullptr) {
+    cudaGetLastError();
+    return {FaultKind::refused, "no device memory for " + std::to_string(bytes.size()) + " bytes"};
+  }
+  image.poison(fill);
+  cudaError_t error = copy_in(base, bytes);
+  if (error != cudaSuccess) return crashed("the device failed before this call", error);
+
+  CudaWorkspaces workspaces(CudaWorkspaces::Mode::inspected, fill);
+  const std::vector<Argument> operands = image.arguments(base);
+  const Status status = entry({operands, problem.epsilon, &workspaces, here.stream});
+  error = cudaStreamSynchronize(here.stream);
+  if (error != cudaSuccess) return crashed("the kernel failed", error);
+  error = cudaDeviceSynchronize();
+  if (error != cudaSuccess) return crashed("work outside the stream failed", error);
+  if (!status.refused.empty()) return {FaultKind::refused, status.refused};
+  if (!status.launch_error.empty()) return {FaultKind::launch_error, status.launch_error};
+  error = cudaGetLastError();
+  if (error != cudaSuccess) {
+    return {FaultKind::launch_error,
+            std::string("an error the entry point left unread: ") + cudaGetErrorString(error)};
+  }
+  error = copy_out(bytes, base);
+  if (error != cudaSuccess) return crashed("the device failed after this call", error);
+  if (Fault fault = image.inspect()) return fault;
+  return workspaces.inspect();
+}
+
+// Memory twice the size of the L2 cache; writing it evicts what a launch left there.
+std::int64_t l2_flush_bytes() {
+  int bytes = 0;
+  cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, 0);
+  return 2 * std::int64_t{bytes};
+}
+
+// Times `work` on our stream, each repeat after the L2 cache was flushed.
+template <class Work>
+std::vector<double> times_us(int repeats, const Work& work) {
+  Device& here = device();
+  const std::int64_t flush_bytes = l2_flush_bytes();
+  std::byte* flush = here.scratch.at_least(flush_bytes);
+  cudaEvent_t start = nullptr;
+  cudaEvent_t stop = nullptr;
+  cudaEventCreate(&start);
+  cudaEventCreate(&stop);
+  std::vector<double> times;
+  constexpr int kWarm = 5;
+  for (int i = 0; i < kWarm + repeats; ++i) {
+    cudaMemsetAsync(flush, i, static_cast<std::size_t>(flush_bytes), here.stream);
+    cudaEventRecord(start, here.stream);
+    work();
+    cudaEventRecord(stop, here.stream);
+    cudaEventSynchronize(stop);
+    float elapsed_ms = 0;
+    cudaEventElapsedTime(&elapsed_ms, start, stop);
+    if (i >= kWarm) times.push_back(1e3 * static_cast<double>(elapsed_ms));
+  }
+  cudaEventDestroy(start);
+  cudaEventDestroy(stop);
+  return times;
+}
+
+}  // namespace
+
+std::string cuda_unavailable_reason() {
+  static const std::string reason = [] {
+    int count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    cudaGetLastError();
+    if (error != cudaSuccess) return std::string("no device: ") + cudaGetErrorString(error);
+    return count > 0 ? std::string() : std::string("no device: none is visible");
+  }();
+  return reason;
+}
+
+std::string cuda_device_name() {
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return {};
+  return properties.name;
+}
+
+Outcome cuda_run(EntryPoint entry, const Problem& problem) {
+  Image image(problem);
+  Outcome outcome;
+  Outputs after_nan;
+  for (const Fill fill : {Fill::nan, Fill::large}) {
+    outcome.fault = call(entry, problem, image, fill);
+    ++outcome.launches;
+    if (outcome.fault) return outcome;
+    Outputs outputs = image.outputs();
+    if (fill == Fill::nan) after_nan = outputs;
+    if (fill == Fill::large) outcome.fault = image.never_written(after_nan, outputs);
+    add_distinct(outcome.outputs, std::move(outputs));
+  }
+  return outcome;
+}
+
+Timing cuda_time(EntryPoint entry, const Problem& problem, int repeats) {
+  Image image(problem);
+  image.poison(Fill::nan);
+  const std::span<std::byte> bytes = image.bytes();
+  std::byte* base = device().image.at_least(static_cast<std::int64_t>(bytes.size()));
+  if (base == nullptr) return {};
+  copy_in(base, bytes);
+  CudaWorkspaces workspaces(CudaWorkspaces::Mode::timed, Fill::nan);
+  const std::vector<Argument> operands = image.arguments(base);
+  return timing_of(times_us(repeats, [&] {
+    workspaces.rewind();
+    entry({operands, problem.epsilon, &workspaces, device().stream});
+  }));
+}
+
+double cuda_copy_bandwidth(std::int64_t bytes) {
+  DeviceBlock from;
+  DeviceBlock to;
+  std::byte* source = from.at_least(bytes);
+  std::byte* target = to.at_least(bytes);
+  if (source == nullptr || target == nullptr) return 0;
+  const auto size = static_cast<std::size_t>(bytes);
+  const Timing timing = timing_of(times_us(20, [&] {
+    cudaMemcpyAsync(target, source, size, cudaMemcpyDeviceToDevice, device().stream);
+  }));
+  from.release();
+  to.release();
+  return 2.0 * static_cast<double>(bytes) / (timing.median_us * 1e-6);
+}
+
+}  // namespace halfulp::gpu

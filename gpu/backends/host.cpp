@@ -1,0 +1,216 @@
+// Runs kernels on the SIMT executor, under one schedule or all of them, and inspects memory after
+// each.
+#include "gpu/backends/host.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "gpu/backends/image.hpp"
+#include "gpu/backends/summary.hpp"
+#include "gpu/simt/session.hpp"
+
+namespace halfulp::gpu {
+namespace {
+
+// Blocks of memory that stay allocated between calls, handed out in order.
+class Blocks {
+ public:
+  void rewind() { used_ = 0; }
+  std::span<std::byte> take(std::int64_t bytes) {
+    if (used_ == blocks_.size()) blocks_.emplace_back();
+    std::vector<std::byte>& block = blocks_[used_++];
+    const auto needed = static_cast<std::size_t>(bytes + kAlignmentBytes);
+    if (block.size() < needed) block.resize(needed);
+    const auto address = reinterpret_cast<std::uintptr_t>(block.data());
+    return {block.data() + (kAlignmentBytes - address % kAlignmentBytes),
+            static_cast<std::size_t>(bytes)};
+  }
+
+ private:
+  std::vector<std::vector<std::byte>> blocks_;
+  std::size_t used_ = 0;
+};
+
+// Workspaces between guard bands, poisoned at every take.
+class HostWorkspaces : public Workspaces {
+ public:
+  HostWorkspaces(simt::Session& session, Fill fill) : session_(session), fill_(fill) {
+    blocks().rewind();
+  }
+
+  void* take(std::string_view name, std::int64_t bytes) override {
+    const std::span<std::byte> block = blocks().take(bytes + 2 * kGuardBytes);
+    fill_pattern(block, guard_bits(Format::f32), 4);
+    const auto data = block.subspan(kGuardBytes, static_cast<std::size_t>(bytes));
+    fill_pattern(data, poison_bits(Format::f32, fill_), 4);
+    taken_.push_back({std::string(name), block});
+    session_.watch(data.data(), data.size(), std::string(name), simt::Contents::uninitialised, 4);
+    return data.data();
+  }
+
+  Fault inspect() const {
+    for (const Taken& taken : taken_) {
+      if (Fault fault = inspect_workspace_guards(taken.name, taken.block)) return fault;
+    }
+    return {};
+  }
+
+ private:
+  struct Taken {
+    std::string name;
+    std::span<std::byte> block;
+  };
+  static Blocks& blocks() {
+    thread_local Blocks blocks;
+    return blocks;
+  }
+
+  simt::Session& session_;
+  Fill fill_;
+  std::vector<Taken> taken_;
+};
+
+FaultKind translate(simt::FaultKind kind) {
+  switch (kind) {
+    case simt::FaultKind::none:
+      return FaultKind::none;
+    case simt::FaultKind::launch_error:
+      return FaultKind::launch_error;
+    case simt::FaultKind::out_of_bounds:
+      return FaultKind::out_of_bounds;
+    case simt::FaultKind::misaligned:
+      return FaultKind::crashed;  // what a device makes of it
+    case simt::FaultKind::uninitialised:
+      return FaultKind::uninitialised;
+    case simt::FaultKind::input_written:
+      return FaultKind::input_overwritten;
+    case simt::FaultKind::race:
+      return FaultKind::race;
+    case simt::FaultKind::deadlock:
+      return FaultKind::deadlock;
+    case simt::FaultKind::divergence:
+      return FaultKind::divergence;
+    case simt::FaultKind::async_copy:
+      return FaultKind::race;
+    case simt::FaultKind::budget:
+      return FaultKind::timed_out;
+  }
+  return FaultKind::crashed;
+}
+
+simt::Order translate(Order order) {
+  switch (order) {
+    case Order::round_robin:
+      return simt::Order::round_robin;
+    case Order::reverse:
+      return simt::Order::reverse;
+    case Order::burst:
+      return simt::Order::burst;
+    case Order::exhaustive:
+      return simt::Order::exhaustive;
+  }
+  return simt::Order::round_robin;
+}
+
+Fault verdict_of(const Status& status, const simt::Session& session) {
+  if (const simt::Fault& fault = session.fault()) return {translate(fault.kind), fault.text};
+  if (!status.refused.empty()) return {FaultKind::refused, status.refused};
+  if (!status.launch_error.empty()) return {FaultKind::launch_error, status.launch_error};
+  return {};
+}
+
+void watch_operands(simt::Session& session, const Image& image, const Problem& problem) {
+  for (std::size_t i = 0; i < problem.operands.size(); ++i) {
+    const Operand& operand = problem.operands[i];
+    const auto bytes = static_cast<std::size_t>(image.span_bytes(i));
+    if (bytes == 0) continue;
+    const auto contents =
+        operand.role == Role::input ? simt::Contents::read_only : simt::Contents::uninitialised;
+    session.watch(image.bytes().data() + image.data_offset(i), bytes, operand.name, contents,
+                  static_cast<std::size_t>(size_bytes(operand.format)));
+  }
+}
+
+// One call of the entry point and what it did to memory.
+Fault call(EntryPoint entry, const Problem& problem, Image& image, Fill fill,
+           const simt::Config& config) {
+  image.poison(fill);
+  simt::Session session(config);
+  watch_operands(session, image, problem);
+  HostWorkspaces workspaces(session, fill);
+  const std::vector<Argument> operands = image.arguments(image.bytes().data());
+  const Status status = entry({operands, problem.epsilon, &workspaces, session.stream()});
+  if (Fault fault = verdict_of(status, session)) return fault;
+  if (Fault fault = image.inspect()) return fault;
+  return workspaces.inspect();
+}
+
+}  // namespace
+
+Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
+                 const Schedule& schedule) {
+  Image image(problem);
+  Outcome outcome;
+  simt::Explorer explorer(schedule.preemption_bound);
+  simt::Config config;
+  config.order = translate(schedule.order);
+  config.seed = schedule.seed;
+  config.resident = schedule.resident;
+  config.checked = backend == Backend::host_checked;
+  if (schedule.order == Order::exhaustive) config.explorer = &explorer;
+
+  Outputs after_nan;
+  do {
+    outcome.fault = call(entry, problem, image, Fill::nan, config);
+    ++outcome.launches;
+    if (outcome.fault) return outcome;
+    after_nan = image.outputs();
+    add_distinct(outcome.outputs, after_nan);
+    if (schedule.order != Order::exhaustive) break;
+    outcome.schedules_exhausted = !explorer.next();
+  } while (!outcome.schedules_exhausted && explorer.schedules() < schedule.schedules_max);
+
+  // The second fill runs under one schedule: what was in memory before must not matter in any.
+  config.explorer = nullptr;
+  if (schedule.order == Order::exhaustive) config.order = simt::Order::round_robin;
+  outcome.fault = call(entry, problem, image, Fill::large, config);
+  ++outcome.launches;
+  if (outcome.fault) return outcome;
+  Outputs after_large = image.outputs();
+  outcome.fault = image.never_written(after_nan, after_large);
+  add_distinct(outcome.outputs, std::move(after_large));
+  return outcome;
+}
+
+Timing host_time(EntryPoint entry, Backend backend, const Problem& problem, int repeats) {
+  Image image(problem);
+  simt::Config config;
+  config.checked = backend == Backend::host_checked;
+  std::vector<double> times_us;
+  for (int i = 0; i <= repeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    call(entry, problem, image, Fill::nan, config);
+    const std::chrono::duration<double, std::micro> elapsed =
+        std::chrono::steady_clock::now() - start;
+    if (i > 0) times_us.push_back(elapsed.count());
+  }
+  return timing_of(std::move(times_us));
+}
+
+double host_copy_bandwidth(std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+  std::vector<std::byte> from(size, std::byte{1});
+  std::vector<std::byte> to(size);
+  double best_s = 1e30;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    std::memcpy(to.data(), from.data(), size);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    best_s = std::min(best_s, elapsed.count());
+  }
+  return to.back() == std::byte{1} ? 2.0 * static_cast<double>(size) / best_s : 0;
+}
+
+}  // namespace halfulp::gpu
