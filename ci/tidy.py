@@ -36,7 +36,7 @@ OUTSIDE = {  # room: what it must not include from elsewhere
     "reference": rf"{CUDA}|random|chrono|ctime|time\.h|gtest/.*|rapidcheck.*",
     "gpu": rf"{HEAVY}|gmp.*|mpfr\.h|fmt/.*|nlohmann/.*|CLI/.*",
     "properties": rf"{CUDA}|random|gtest/.*|CLI/.*",
-    "apps": rf"{CUDA}|{HEAVY}|random",
+    "apps": rf"{CUDA}|{HEAVY}",
 }
 LINKS = {  # room: libraries its CMakeLists.txt must not name
     "reference": r"halfulp_(gpu|properties)|CUDA::",
@@ -127,16 +127,25 @@ def size(tree):
 
 
 def functions(tree):
-    """Bodies that end with a brace at the margin; tables, types and namespaces may be long."""
+    """Bodies of functions, members among them; a table that a function returns may be long."""
+    quoted = re.compile(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])\'|//.*')
     for path in tree.paths(CPP):
-        start = None
+        scopes = []  # one an open brace: the line where a function's body opens, otherwise None
+        table = False
+        excused = 0
         for number, line in enumerate(tree.lines[path], 1):
-            if line.startswith("}"):
-                if start and (length := number - start + 1) > FUNCTION_LINES:
-                    yield path, start, f"a function of {length} lines, more than {FUNCTION_LINES}"
-                start = None
-            elif start is None and line.endswith("{") and re.search(r"\)[^=]*\{$", line):
-                start = number
+            text = quoted.sub("", line)
+            table = (table or text == "  return {") and text != "  };"
+            excused += table
+            for brace in re.findall("[{}]", text):
+                if brace == "{":
+                    opens = not any(scopes) and re.search(r"\)[^=;]*\{", text)
+                    scopes.append(number if opens else None)
+                    excused = 0 if opens else excused
+                elif scopes and (start := scopes.pop()):
+                    length = number - start + 1 - excused
+                    if length > FUNCTION_LINES:
+                        yield path, start, f"function of {length} lines, more than {FUNCTION_LINES}"
 
 
 def opening(tree):

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ci/run.sh from another folder, without a terminal: help names every job, mistakes exit 2 and say why.
+# ci/run.sh from another folder, without a terminal: help names every job, mistakes exit 2 and say
+# why.
 set -u
 run=$(cd "$(dirname "$0")/../../ci" && pwd)/run.sh
 cd /

@@ -28,6 +28,7 @@ GOOD = {
     "gpu/table.cpp": '// The table.\n#include "gpu/entries.hpp"\n',
     "gpu/kernels/add.cuh": "// Adds.\n#pragma once\n#ifdef __CUDACC__\n#endif\nvoid add();\n",
     "properties/check.hpp": HEADER + '#include "gpu/kernel.hpp"\n#include "reference/a.hpp"\n',
+    "properties/rows.cpp": "// Rows.\nRows f() {\n  return {\n" + "    1,\n" * 99 + "  };\n}\n",
     "apps/main.cpp": '// The command.\n#include "properties/check.hpp"\n',
     "tests/a_test.cpp": '// A test.\n#include <gtest/gtest.h>\n#include "reference/a.hpp"\n',
 }
@@ -55,7 +56,10 @@ BAD = {
         ("reference/b.hpp", HEADER + "int x;\n" * 400),
         ("reference/b.hpp", HEADER + "// " + "long " * 20 + "\n"),
     ],
-    "functions": [("reference/b.cpp", "// B.\nint f() {\n" + "  g();\n" * 70 + "}\n")],
+    "functions": [
+        ("reference/b.cpp", "// B.\nint f() {\n" + "  g();\n" * 70 + "}\n"),
+        ("reference/b.cpp", "// B.\nclass B {\n  int f() {\n" + "g();\n" * 70 + "  }\n};\n"),
+    ],
     "opening": [
         ("reference/b.hpp", "#pragma once\n"),
         ("reference/b.cpp", "#include <vector>\n"),
