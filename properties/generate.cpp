@@ -45,7 +45,9 @@ void choose_common(Choices& choose, const gpu::Kernel& kernel, gpu::Backend back
   const auto format =
       kernel.storage[static_cast<std::size_t>(choose.one_in(2) ? 0 : choose.between(0, last))];
   c.set("in", std::string(gpu::name(format)));
-  c.set("fill", std::string(choose.word(split(fill_words(c.operation), '|'))));
+  const auto all_fills = split(fill_words(c.operation), '|');
+  const std::string_view plain_fill = choose.one_in(2) ? "normal" : "uniform";
+  c.set("fill", std::string(choose.one_in(5) ? plain_fill : choose.word(all_fills)));
   std::string layout = choose.weighted<std::string>(
       {{10, "packed"}, {2, "gap"}, {2, "permuted"}, {1, "broadcast"}, {2, "offset"}, {3, "mixed"}});
   // A broadcast operand repeats values that a probe needs to be different.

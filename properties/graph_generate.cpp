@@ -1,0 +1,139 @@
+#include "properties/graph_generate.hpp"
+
+#include <algorithm>
+
+#include "properties/generate.hpp"
+#include "properties/graph_fixture.hpp"
+#include "properties/graph_spec.hpp"
+
+namespace halfulp::properties {
+namespace {
+
+// Sizes of a case: rows (nodes and edges together) times heads times dim stay near `work`.
+struct Room {
+  std::int64_t work = 0;
+  std::int64_t heads = 1;
+  std::int64_t dim = 1;
+  std::int64_t rows() const { return std::max<std::int64_t>(4, work / (heads * dim)); }
+};
+
+Room choose_room(Choices& choose, const gpu::Kernel& kernel) {
+  Room room;
+  room.work = choose.weighted<std::int64_t>({{8, 200}, {8, 600}, {3, 2000}, {1, 6000}});
+  room.dim = choose.size_near(kernel.edges, std::min<std::int64_t>(room.work / 4, 130));
+  room.heads = choose.weighted<std::int64_t>({{5, 1}, {3, 2}, {3, 3}, {1, 4}, {1, 5}});
+  while (room.heads > 1 && room.heads * room.dim > room.work / 4) --room.heads;
+  return room;
+}
+
+// A family with a number of edges, at most `edges` of them.
+std::string sized_family(Choices& choose, const gpu::Kernel& kernel, std::int64_t nodes,
+                         std::int64_t edges) {
+  const std::int64_t count = choose.size_near(kernel.edges, std::max<std::int64_t>(edges, 1));
+  const auto form = [&](const char* family, std::int64_t number) {
+    return std::string(family) + ":" + std::to_string(number);
+  };
+  switch (choose.between(0, 9)) {
+    case 0:
+    case 1:
+      return form("hub", count);
+    case 2:
+      return form("power", count);
+    case 3:
+      return form("duplicates", std::max(count, std::min(edges, nodes * nodes + 1)));
+    case 4:
+      return nodes < 2 ? form("random", count) : form("bipartite", count);
+    case 5: {
+      const std::int64_t blocks = choose.between(1, std::min<std::int64_t>(nodes, 4));
+      return form("batch", blocks) + ":" +
+             std::to_string(std::max<std::int64_t>(count / blocks, 1));
+    }
+    default:
+      return form("random", count);
+  }
+}
+
+std::string choose_family(Choices& choose, const gpu::Kernel& kernel, std::int64_t nodes,
+                          std::int64_t edges) {
+  if (nodes == 0) return "empty";
+  const std::string plain = choose.weighted<std::string>({{14, ""},
+                                                          {1, "empty"},
+                                                          {1, "star"},
+                                                          {1, "chain"},
+                                                          {1, "ring"},
+                                                          {1, "self"},
+                                                          {1, "complete"}});
+  if (!plain.empty() && graph_edge_count(plain, nodes) <= 2 * edges + 4) return plain;
+  return sized_family(choose, kernel, nodes, edges);
+}
+
+std::string with_variants(Choices& choose, std::string graph, std::int64_t nodes) {
+  const std::string isolated = choose.weighted<std::string>(
+      {{7, ""}, {1, ":isolated_first"}, {1, ":isolated_middle"}, {1, ":isolated_last"}});
+  const std::string order =
+      choose.weighted<std::string>({{4, ""}, {2, ":shuffled"}, {1, ":sorted"}});
+  for (const std::string& variants : {isolated + order, order}) {
+    if (graph_error(graph + variants, nodes).empty()) return graph + variants;
+  }
+  return graph;
+}
+
+void choose_graph(Choices& choose, const gpu::Kernel& kernel, Room room, Case& c) {
+  const std::int64_t rows = room.rows();
+  const std::int64_t nodes =
+      choose.one_in(40)
+          ? 0
+          : choose.between(1, std::clamp<std::int64_t>(rows / 3, 1, 3 + choose.size() / 4));
+  c.set("nodes", nodes);
+  c.set("graph", with_variants(choose, choose_family(choose, kernel, nodes, rows - nodes), nodes));
+}
+
+// In-degrees beyond every split and group of a kernel, on few channels.
+void choose_large_hub(Choices& choose, Case& c) {
+  const std::int64_t degree =
+      choose.one_in(6) ? 4097 : choose.weighted<std::int64_t>({{1, 1023}, {1, 1024}, {3, 1025}});
+  c.set("nodes", choose.between(1, 3));
+  c.set("graph", with_variants(choose, "hub:" + std::to_string(degree), c.integer("nodes")));
+  c.set("heads", std::int64_t{1});
+  c.set("dim", choose.between(1, 2));
+}
+
+void choose_real(Choices& choose, Case& c) {
+  const auto names = fixture_graph_names();
+  if (names.empty()) return;
+  const std::string_view name = choose.word(names);
+  c.set("nodes", find_fixture_graph(name)->nodes);
+  c.set("graph", "real:" + std::string(name));
+  c.set("heads", choose.between(1, 2));
+  c.set("dim", choose.between(1, 5));
+}
+
+}  // namespace
+
+Case generate_graph_case(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random& random,
+                         int size) {
+  Choices choose(random, size);
+  Case c = make_case(kernel.operation, kernel.name);
+  const Room room = choose_room(choose, kernel);
+  c.set("heads", room.heads);
+  c.set("dim", room.dim);
+  const std::int64_t kind = choose.between(0, 199);
+  if (kind == 0 && size >= 20) {
+    choose_large_hub(choose, c);
+  } else if (kind <= 2 && size >= 20) {
+    choose_real(choose, c);
+  } else {
+    choose_graph(choose, kernel, room, c);
+  }
+  c.set("eps", choose.weighted<std::string>({{8, "1e-6"}, {1, "0.001"}, {1, "1"}}));
+  const std::int64_t edges = graph_edge_count(c.text("graph"), c.integer("nodes"));
+  const bool tiny =
+      c.integer("nodes") <= 2 && edges <= 3 && c.integer("heads") * c.integer("dim") <= 2;
+  choose_common(choose, kernel, backend, tiny, c);
+  if (c.text("fill") == "G3") {
+    c.set("dim", choose.weighted<std::int64_t>({{1, 1}, {3, 4}, {3, 16}, {1, 64}}));
+  }
+  return c;
+}
+
+}  // namespace halfulp::properties
