@@ -11,6 +11,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -186,27 +187,30 @@ def citations(tree):
 
 
 def headers(tree):
-    """Every header compiles alone; what another room includes drags no heavy library along."""
+    """Every header compiles alone, with g++ and no CUDA, or with nvcc (where there is one) when it
+    is called cuda*.cuh; what another room includes drags no heavy library along."""
     interfaces = {name for path, _, name, quoted in tree.includes()
                   if quoted and room(path) not in (room(name), "tests")}
-    cuda = pathlib.Path("/usr/local/cuda/include")
-    flags = ["-std=c++20", "-w", "-I", str(tree.root), "-x", "c++"]
-    flags += ["-isystem", str(cuda)] if cuda.exists() else []
+    nvcc = shutil.which("nvcc", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
 
-    def compiler(*arguments):
-        return subprocess.run(["g++", *flags, *arguments], cwd=tree.root, capture_output=True,
-                              text=True)
+    def compiler(program, *arguments):
+        return subprocess.run([program, "-std=c++20", "-w", "-I", str(tree.root), *arguments],
+                              cwd=tree.root, capture_output=True, text=True)
 
     def examine(path):
-        alone = compiler("-fsyntax-only", path)
+        if re.search(r"/cuda[^/]*\.cuh$", path):
+            if not nvcc:
+                return []
+            alone = compiler(nvcc, "-arch=sm_80", "-x", "cu", "-c", "-o", "/dev/null", path)
+        else:
+            alone = compiler("g++", "-fsyntax-only", "-x", "c++", path)
         if alone.returncode:
-            if not cuda.exists() and re.search(r"cu\w+\.h: No such file", alone.stderr):
-                return []  # says nothing about a machine without CUDA
             errors = [line for line in alone.stderr.split("\n") if "error" in line]
             return [(path, 1, f"does not compile alone: {(errors or [alone.stderr])[0]}")]
         if path in interfaces:
             heavy = HEAVY.replace(".*", "")
-            if dragged := re.search(rf"/((eigen3/)?({heavy}))", compiler("-M", path).stdout):
+            needed = compiler("g++", "-M", "-x", "c++", path).stdout
+            if dragged := re.search(rf"/((eigen3/)?({heavy}))", needed):
                 return [(path, 1, f"an interface header that drags {dragged[1]} along")]
         return []
 
