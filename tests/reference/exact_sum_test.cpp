@@ -140,6 +140,24 @@ TEST(ExactSum, EndsOfTheRange) {
   }
 }
 
+// Wherever the leading bit falls in a limb, the last bit far below it counts.
+TEST(ExactSum, ADistantBitIsNeverLost) {
+  for (int distance = 60; distance < 240; ++distance) {
+    for (int top = 0; top < 32; ++top) {
+      ExactSum sum;
+      sum.add(std::ldexp(1, top));
+      sum.add(std::ldexp(1, top - distance));
+      ASSERT_EQ(sum.enclosure().lo, std::ldexp(1, top));
+      ASSERT_EQ(sum.enclosure().hi, std::ldexp(1 + 0x1p-52, top));
+      // Half an ulp of fp32 and the distant bit: above the tie.
+      sum.add(std::ldexp(1, top - 24));
+      ASSERT_EQ(decode(Format::fp32, sum.round(Format::fp32)), std::ldexp(1 + 0x1p-23, top));
+      const Dyadic dyadic = sum.dyadic();
+      ASSERT_TRUE(dyadic.sticky || std::ldexp(1, dyadic.exponent) <= std::ldexp(1, top - distance));
+    }
+  }
+}
+
 TEST(ExactSum, LongSumsCarry) {
   ExactSum sum;
   WideSum wide;
@@ -192,6 +210,9 @@ TEST(ExactSum, ClassesFollowIeeeInAnyOrder) {
     EXPECT_FALSE(sum.is_finite());
     return sum.special();
   };
+  EXPECT_EQ(special_of({infinity}, {1}), infinity);
+  EXPECT_EQ(special_of({0, -2}, {5, infinity}), -infinity);
+  EXPECT_TRUE(std::isnan(special_of({std::nan("")}, {1})));
   EXPECT_EQ(special_of({1, infinity}, {1, 2}), infinity);
   EXPECT_EQ(special_of({largest, infinity}, {largest, -2}), -infinity);
   EXPECT_TRUE(std::isnan(special_of({0, 1}, {infinity, 1})));
