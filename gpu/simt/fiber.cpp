@@ -1,0 +1,118 @@
+// Fibers on Boost.Context's raw contexts; the annotations tell AddressSanitizer which stack is in use.
+#include "gpu/simt/fiber.hpp"
+
+#include <sys/mman.h>
+
+#include <boost/context/detail/fcontext.hpp>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace halfulp::gpu::simt {
+namespace {
+
+namespace context = boost::context::detail;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kStackBytes = 256 * 1024;
+#else
+constexpr std::size_t kStackBytes = 64 * 1024;
+#endif
+constexpr std::size_t kGuardBytes = 4096;
+
+// What travels through a jump: who left, and (for a fiber that starts) who arrives and its body.
+struct Passage {
+  Fiber* from;
+  Fiber* to;
+};
+
+void before_switch([[maybe_unused]] Fiber& from, [[maybe_unused]] const Fiber& to) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack, to.stack_bytes);
+#endif
+}
+
+void after_switch([[maybe_unused]] Fiber& self, [[maybe_unused]] Fiber& previous) {
+#if defined(__SANITIZE_ADDRESS__)
+  const void* stack = nullptr;
+  std::size_t stack_bytes = 0;
+  __sanitizer_finish_switch_fiber(self.fake_stack, &stack, &stack_bytes);
+  if (previous.stack == nullptr) {  // the thread's own stack, known only now
+    previous.stack = static_cast<char*>(const_cast<void*>(stack));
+    previous.stack_bytes = stack_bytes;
+  }
+#endif
+}
+
+// One body serves every fiber of an OS thread; the pool sets it before a fiber can start.
+constinit thread_local FiberPool::Body body_of_thread = nullptr;
+
+void begin(context::transfer_t transfer) {
+  const Passage passage = *static_cast<const Passage*>(transfer.data);
+  passage.from->context = transfer.fctx;
+  after_switch(*passage.to, *passage.from);
+  body_of_thread(*passage.to);
+}
+
+void prepare(Fiber& fiber) {
+  fiber.context = context::make_fcontext(fiber.stack + fiber.stack_bytes, fiber.stack_bytes, begin);
+  fiber.fake_stack = nullptr;
+}
+
+}  // namespace
+
+void switch_fiber(Fiber& from, Fiber& to) {
+  Passage passage{&from, &to};
+  before_switch(from, to);
+  const context::transfer_t transfer = context::jump_fcontext(to.context, &passage);
+  Fiber& previous = *static_cast<const Passage*>(transfer.data)->from;
+  previous.context = transfer.fctx;
+  after_switch(from, previous);
+}
+
+FiberPool::~FiberPool() {
+  for (const auto& fiber : all_) munmap(fiber->stack - kGuardBytes, kStackBytes + kGuardBytes);
+}
+
+Fiber* FiberPool::take() {
+  body_of_thread = body_;
+  if (free_.empty()) {
+    void* memory = mmap(nullptr, kStackBytes + kGuardBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    if (mprotect(memory, kGuardBytes, PROT_NONE) != 0) {
+      munmap(memory, kStackBytes + kGuardBytes);
+      return nullptr;
+    }
+    auto fiber = std::make_unique<Fiber>();
+    fiber->stack = static_cast<char*>(memory) + kGuardBytes;
+    fiber->stack_bytes = kStackBytes;
+    prepare(*fiber);
+    free_.push_back(fiber.get());
+    all_.push_back(std::move(fiber));
+  }
+  Fiber* fiber = free_.back();
+  free_.pop_back();
+  fiber->in_use = true;
+  return fiber;
+}
+
+void FiberPool::give(Fiber* fiber) {
+  fiber->in_use = false;
+  free_.push_back(fiber);
+}
+
+void FiberPool::abandon_all() {
+  for (const auto& fiber : all_) {
+    if (!fiber->in_use) continue;
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
+#endif
+    prepare(*fiber);
+    give(fiber.get());
+  }
+}
+
+}  // namespace halfulp::gpu::simt

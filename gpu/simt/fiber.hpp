@@ -1,0 +1,46 @@
+// Stacks that a kernel thread can be suspended on, and the switch between them.
+//
+// A pool hands out fibers that all run the same endless body; a fiber that is given back keeps its stack and
+// waits inside the body to be switched to again. Kernel code on an abandoned fiber is never unwound: kernels
+// own nothing that a destructor would have to release.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace halfulp::gpu::simt {
+
+struct Fiber {
+  void* context = nullptr;  // where it was suspended
+  char* stack = nullptr;    // lowest address; a guard page lies below
+  std::size_t stack_bytes = 0;
+  void* fake_stack = nullptr;  // AddressSanitizer's
+  bool in_use = false;
+};
+
+// Suspends `from`, which must be running, and continues `to`. Returns when something switches to `from`.
+void switch_fiber(Fiber& from, Fiber& to);
+
+class FiberPool {
+ public:
+  using Body = void (*)(Fiber& self);  // never returns
+  explicit FiberPool(Body body) : body_(body) {}
+  ~FiberPool();
+  FiberPool(const FiberPool&) = delete;
+  FiberPool& operator=(const FiberPool&) = delete;
+
+  // nullptr when the system has no memory or mappings left.
+  Fiber* take();
+  // From within the body, before it switches away.
+  void give(Fiber* fiber);
+  // Every fiber in use is suspended in the middle of something that will not go on: each gets a fresh
+  // context and goes back to the pool.
+  void abandon_all();
+
+ private:
+  Body body_;
+  std::vector<std::unique_ptr<Fiber>> all_;
+  std::vector<Fiber*> free_;
+};
+
+}  // namespace halfulp::gpu::simt

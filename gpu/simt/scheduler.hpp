@@ -1,0 +1,28 @@
+// Which thread runs next. Internal to halfulp_simt.
+#pragma once
+#include <string>
+
+#include "gpu/simt/executor.hpp"
+
+namespace halfulp::gpu::simt {
+
+// Marks lanes of a warp as able to run.
+void make_ready(Block& block, unsigned warp, Mask lanes);
+
+// Takes the next ready thread and makes it current; nullptr when none is ready.
+Thread* pick(Launch& launch);
+// Continues `next`, which has just been picked, and suspends the running fiber `self`.
+void dispatch(Launch& launch, Fiber& self, Thread* next);
+
+// The current thread waits (it has recorded for what): others run until something has made it ready.
+void suspend(Launch& launch);
+// The current thread stays ready, but others may run first.
+void yield(Launch& launch);
+// After an atomic or an acquire load at `address`: a scheduling point, and the place where deadlocks of
+// spinning threads are found.
+void after_atomic(Launch& launch, const void* address, bool changed, Site site);
+
+// The launch ends here with this fault; nothing on this fiber is unwound.
+[[noreturn]] void fail(Launch& launch, FaultKind kind, std::string text);
+
+}  // namespace halfulp::gpu::simt

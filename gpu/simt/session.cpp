@@ -1,0 +1,68 @@
+// Sessions and the search over schedules.
+#include "gpu/simt/session.hpp"
+
+#include "gpu/assert.hpp"
+#include "gpu/simt/checker.hpp"
+
+namespace halfulp::gpu::simt {
+
+std::size_t Explorer::choose(std::size_t count, bool stay) {
+  if (stay && preemptions_ >= preemption_bound_) return 0;
+  if (position_ == path_.size()) path_.push_back({0, count});
+  HALFULP_GPU_ASSERT(path_[position_].count == count);  // the run before took the same path to here
+  const std::size_t taken = path_[position_++].taken;
+  if (stay && taken != 0) ++preemptions_;
+  return taken;
+}
+
+bool Explorer::next() {
+  ++schedules_;
+  position_ = 0;
+  preemptions_ = 0;
+  while (!path_.empty()) {
+    if (++path_.back().taken < path_.back().count) return true;
+    path_.pop_back();
+  }
+  return false;
+}
+
+const char* name(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::none:
+      return "none";
+    case FaultKind::launch_error:
+      return "launch error";
+    case FaultKind::out_of_bounds:
+      return "out of bounds";
+    case FaultKind::misaligned:
+      return "misaligned";
+    case FaultKind::uninitialised:
+      return "uninitialised";
+    case FaultKind::input_written:
+      return "input written";
+    case FaultKind::race:
+      return "race";
+    case FaultKind::deadlock:
+      return "deadlock";
+    case FaultKind::divergence:
+      return "divergence";
+    case FaultKind::async_copy:
+      return "async copy";
+    case FaultKind::budget:
+      return "budget";
+  }
+  return "";
+}
+
+Session::Session(const Config& config) : config_(config) {
+  if (config_.checked) checker_ = std::make_unique<Checker>(*this);
+}
+
+Session::~Session() = default;
+
+void Session::watch(const void* data, std::size_t bytes, std::string name, Contents contents,
+                    std::size_t element_bytes) {
+  if (checker_ != nullptr) checker_->watch(data, bytes, std::move(name), contents, element_bytes);
+}
+
+}  // namespace halfulp::gpu::simt
