@@ -208,7 +208,7 @@ Outcome cuda_run(EntryPoint entry, const Problem& problem) {
   Outputs after_nan;
   for (const Fill fill : {Fill::nan, Fill::large}) {
     outcome.fault = call(entry, problem, image, fill);
-    ++outcome.launches;
+    if (outcome.fault.kind != FaultKind::refused) ++outcome.launches;
     if (outcome.fault) return outcome;
     Outputs outputs = image.outputs();
     if (fill == Fill::nan) after_nan = outputs;

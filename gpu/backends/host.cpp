@@ -164,7 +164,7 @@ Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
   Outputs after_nan;
   do {
     outcome.fault = call(entry, problem, image, Fill::nan, config);
-    ++outcome.launches;
+    if (outcome.fault.kind != FaultKind::refused) ++outcome.launches;
     if (outcome.fault) return outcome;
     after_nan = image.outputs();
     add_distinct(outcome.outputs, after_nan);

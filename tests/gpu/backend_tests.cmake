@@ -1,0 +1,19 @@
+# Tests of the kernels, the registry and the backends; included by tests/gpu/CMakeLists.txt.
+set(planted_source ${CMAKE_CURRENT_LIST_DIR}/planted/planted_kernels.cuh)
+halfulp_kernel_objects(halfulp_planted_host BUILD planted_host SOURCES ${planted_source})
+halfulp_kernel_objects(halfulp_planted_host_checked BUILD planted_host_checked CHECKED
+  SOURCES ${planted_source})
+add_library(halfulp_planted STATIC planted/planted.cpp kernels_problems.cpp)
+target_link_libraries(halfulp_planted PUBLIC halfulp_gpu
+  PRIVATE halfulp_planted_host halfulp_planted_host_checked)
+if(CMAKE_CUDA_COMPILER)
+  halfulp_kernel_objects(halfulp_planted_cuda BUILD planted_cuda CUDA SOURCES ${planted_source})
+  target_link_libraries(halfulp_planted PRIVATE halfulp_planted_cuda)
+  target_compile_definitions(halfulp_planted PRIVATE HALFULP_WITH_CUDA)
+endif()
+
+halfulp_test(gpu_kernels_test
+  SOURCES kernels_test.cpp kernels_refusal_test.cpp registry_test.cpp LIBRARIES halfulp_planted)
+halfulp_test(gpu_backend_host_test SOURCES backend_host_test.cpp LIBRARIES halfulp_planted)
+halfulp_test(gpu_backend_cuda_test SOURCES backend_cuda_test.cpp LIBRARIES halfulp_planted
+  LABELS gpu)
