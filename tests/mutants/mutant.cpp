@@ -1,0 +1,29 @@
+// Registry rows of the mutants.
+#include "tests/mutants/mutant.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace halfulp::mutants {
+
+std::vector<gpu::Kernel> mutant_kernels() {
+  std::vector<gpu::Kernel> rows;
+  for (const Mutant& mutant : mutant_table()) {
+    const gpu::Kernel* original = gpu::find_kernel(mutant.operation, mutant.kernel);
+    if (original == nullptr) {
+      std::fprintf(stderr, "mutants: the registry has no row for the kernel of mutant %s\n",
+                   std::string(mutant.full_name).c_str());
+      std::abort();
+    }
+    gpu::Kernel row = *original;
+    row.name = mutant.full_name;
+    row.summary = mutant.kind;
+    row.entry = {};
+    row.entry[static_cast<std::size_t>(gpu::Backend::host)] = mutant.host_entry;
+    row.entry[static_cast<std::size_t>(gpu::Backend::host_checked)] = mutant.host_checked_entry;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace halfulp::mutants
