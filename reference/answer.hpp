@@ -2,10 +2,10 @@
 // may be from it.
 //
 // Every operation in reference/ops has
-//   void evaluate(const Op&, const Sink&)   streams each row of each output, once, in any order of rows;
-//   Enclosure exact(const Op&, Element)     the same truth, tight, for one element (slow: MPFR, 34 digits or
-//                                           more, or exact integers).
-// The kernel's value before its last rounding must lie in [value - error - bound, value + error + bound];
+//   void evaluate(const Op&, const Sink&)   each row of each output, once, in any order of rows;
+//   Enclosure exact(const Op&, Element)     the same truth, tight, for one element (slow: MPFR at
+//                                           50 digits, or exact integers).
+// The kernel's value before its last rounding must lie within value +- (error + bound);
 // properties/compare rounds both ends to the output format and accepts what lies between them.
 #pragma once
 #include <cstdint>
@@ -29,8 +29,8 @@ struct View {
            double* out) const;
 };
 
-// Position of an element: the output's number in its operation's list, and the row-major index over its
-// logical extents (layout plays no part).
+// Position of an element: the output's number in its operation's list, and the row-major index over
+// its logical extents (layout plays no part).
 struct Element {
   int output = 0;
   std::int64_t index = 0;
@@ -40,8 +40,8 @@ struct Element {
 //   value   the true answer c, |c - value| <= error; NaN or an infinity states the class instead;
 //   error   certified error of `value` as an answer, >= 0;
 //   bound   E: how far the kernel's value before its last rounding may be from c, >= 0;
-//           0 demands rnd(c) bit for bit; +infinity says that nothing can be concluded, of value and
-//           error neither.
+//           0 demands rnd(c) bit for bit; +infinity says that nothing can be concluded, of value
+//           and error neither.
 struct Rows {
   int output = 0;
   std::int64_t first = 0;
@@ -51,7 +51,7 @@ struct Rows {
 };
 using Sink = std::function<void(const Rows&)>;
 
-// The true answer lies in [lo, hi], and lo == hi where it is a double. NaN in both: the answer is NaN.
+// The true answer lies in [lo, hi], lo == hi where it is a double. NaN in both: the answer is NaN.
 struct Enclosure {
   double lo = 0;
   double hi = 0;

@@ -20,11 +20,11 @@ struct Arithmetic {
   bool product_rounded = true;        // a product may be rounded before it is added (no FMA)
   bool flush_to_zero = false;         // results below the smallest normal may become zero
   bool atomic_flush_to_zero = false;  // the same for atomic additions only
-  double scale_roundings = 3.01;      // |fl(t) - t| <= scale_roundings * u * |t| for a scaled product
+  double scale_roundings = 3.01;      // |fl(t) - t| <= this * u * |t| for a scaled product t
   // Where dim is a power of four, 1/sqrt(dim) is applied without rounding; false for an rsqrt that is
   // not known to be exact there [B9].
   bool scale_exact_at_powers_of_four = true;
-  double division_roundings = 1;      // |fl(a/b) - a/b| <= division_roundings * u * |a/b|
+  double division_roundings = 1;      // |fl(a/b) - a/b| <= this * u * |a/b|
   ExponentialModel exponential;
   ClampNan clamp_nan = ClampNan::propagate;
 };

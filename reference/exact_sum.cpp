@@ -14,7 +14,7 @@ namespace {
 constexpr int deposits_before_carry = 1 << 29;
 
 constexpr int block_size = 256;
-// Scaled values stay within 2^51, where adding 1.5 * 2^52 turns a double into an integer with vector
+// Scaled values stay within 2^51, where adding 1.5 * 2^52 makes an integer of a double, with vector
 // instructions that every processor has; a block of their products stays below 2^(51 + 51 + 8).
 constexpr int scaled_bits = 51;
 constexpr double integer_shift = 0x1.8p52;

@@ -1,7 +1,7 @@
 // Number formats and the one rounding from an exact value to each of them.
 //
-//   double x = decode(Format::fp16, 0x3c01);            // exact: every format here fits in a double
-//   std::uint64_t bits = encode(Format::bf16, x);       // one rounding, never through another format
+//   double x = decode(Format::fp16, 0x3c01);         // exact: every format here fits in a double
+//   std::uint64_t bits = encode(Format::bf16, x);    // one rounding, never through another format
 //
 // Bits are held in the low end of a 64-bit word; tf32 uses the 32-bit pattern of fp32 whose low 13
 // significand bits are zero.
@@ -34,17 +34,20 @@ double largest_finite(Format format);
 // The exact value of a pattern. NaN payloads are not preserved.
 double decode(Format format, std::uint64_t bits);
 
-// The pattern of `value` rounded once. NaN gives the canonical quiet NaN of CUDA (0x7fffffff, 0x7fff).
+// The pattern of `value` rounded once. NaN gives the canonical quiet NaN of CUDA, every bit but the
+// sign (0x7fffffff, 0x7fff; 0x7fffe000 for tf32).
 std::uint64_t encode(Format format, double value, Rounding rounding = Rounding::nearest_even);
 
-// significand * 2^exponent, plus something non-zero below the last bit when `sticky`, rounded once.
+// A magnitude significand * 2^exponent, with something non-zero below its last bit when `sticky`.
 struct Dyadic {
   bool negative = false;
   unsigned __int128 significand = 0;
   int exponent = 0;
   bool sticky = false;
 };
-std::uint64_t encode(Format format, const Dyadic& value, Rounding rounding = Rounding::nearest_even);
+// Rounded once. A sticky value must have at least one bit more than the result keeps.
+std::uint64_t encode(Format format, const Dyadic& value,
+                     Rounding rounding = Rounding::nearest_even);
 
 // decode(encode(value)).
 double round_to(Format format, double value, Rounding rounding = Rounding::nearest_even);
