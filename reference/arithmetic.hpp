@@ -21,8 +21,8 @@ struct Arithmetic {
   bool flush_to_zero = false;         // results below the smallest normal may become zero
   bool atomic_flush_to_zero = false;  // the same for atomic additions only
   double scale_roundings = 3.01;      // |fl(t) - t| <= this * u * |t| for a scaled product t
-  // Where dim is a power of four, 1/sqrt(dim) is applied without rounding; false for an rsqrt that is
-  // not known to be exact there [B9].
+  // Where dim is a power of four, 1/sqrt(dim) is applied without rounding; false for an rsqrt that
+  // is not known to be exact there [B9].
   bool scale_exact_at_powers_of_four = true;
   double division_roundings = 1;      // |fl(a/b) - a/b| <= this * u * |a/b|
   ExponentialModel exponential;
