@@ -186,6 +186,9 @@ std::string complete(CampaignOptions& options) {
   if (!filter.empty()) {
     return fmt::format("filter '{}' matches no kernel; `halfulp list` names them", filter);
   }
+  std::string error;
+  if (!options.from.empty()) read_cases(options.from, {}, error);  // before anything that takes time
+  if (!error.empty()) return error;
   options.states = backend_states();
   if (options.backends.empty()) {
     for (const BackendState& state : options.states) {
@@ -199,7 +202,6 @@ std::string complete(CampaignOptions& options) {
     files = fixture_files();
   }
   for (const std::string& file : files) {
-    std::string error;
     for (Case& c : read_cases(file, options.backends, error)) {
       const bool asked = std::ranges::find(options.backends, backend_of(c.text("backend"))) !=
                          options.backends.end();

@@ -1,0 +1,155 @@
+// Shrinking, plans and campaigns over the fakes; reports that machines read.
+#include "properties/campaign.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/property_tree/ptree.hpp>
+#include <boost/property_tree/xml_parser.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "properties/report.hpp"
+
+namespace halfulp::properties {
+namespace {
+
+std::string shrunk(const std::string& line, double watchdog_s = 20) {
+  const Parsed parsed = parse(line);
+  EXPECT_FALSE(parsed.error) << parsed.error.what;
+  WorkerPool pool({1, watchdog_s});
+  const Judgement judgement = pool.judge(parsed.value);
+  const Shrunk result = shrink(pool, parsed.value, judgement, {1000, 30});
+  EXPECT_EQ(result.judgement.verdict, judgement.verdict);
+  return print(result.smallest);
+}
+
+TEST(Shrink, EndsAtTheSmallestFailingCase) {
+  EXPECT_EQ(shrunk("vector_add fake_wrong n=300 fill=normal layout=offset:3 order=burst seed=0x77"),
+            "vector_add fake_wrong backend=host in=f32 n=6 fill=ones seed=0x1");
+}
+
+TEST(Shrink, FollowsFaultsAcrossDeadWorkers) {
+  EXPECT_EQ(shrunk("vector_add fake_crash n=300 fill=normal seed=0x77"),
+            "vector_add fake_crash backend=host in=f32 n=8 fill=ones seed=0x1");
+}
+
+TEST(Shrink, StopsAtItsBudget) {
+  const Parsed parsed = parse("vector_add fake_wrong n=300 fill=normal layout=offset:3 seed=0x77");
+  WorkerPool pool({1, 20});
+  const Judgement judgement = pool.judge(parsed.value);
+  const Shrunk result = shrink(pool, parsed.value, judgement, {3, 30});
+  EXPECT_TRUE(result.exhausted);
+  EXPECT_EQ(result.judgements, 3);
+}
+
+TEST(Plan, FiltersNameOperationsOrKernels) {
+  EXPECT_TRUE(matches({}, "vector_add", "scalar"));
+  EXPECT_TRUE(matches({"vector_add"}, "vector_add", "scalar"));
+  EXPECT_TRUE(matches({"vector_*"}, "vector_add", "scalar"));
+  EXPECT_TRUE(matches({"*/sc*"}, "vector_add", "scalar"));
+  EXPECT_TRUE(matches({"nothing", "vector_add/scalar"}, "vector_add", "scalar"));
+  EXPECT_FALSE(matches({"scalar"}, "vector_add", "scalar"));
+  EXPECT_FALSE(matches({"vector_add/vec4"}, "vector_add", "scalar"));
+  EXPECT_EQ(unmatched({"vector_add/fake_*", "vector_mul"}), "vector_mul");
+}
+
+TEST(Plan, GeneratedCasesDependOnSeedPairingAndRoundAlone) {
+  const Pairing right{gpu::find_kernel("vector_add", "fake_right"), gpu::Backend::host};
+  const Pairing wrong{gpu::find_kernel("vector_add", "fake_wrong"), gpu::Backend::host};
+  std::vector<std::string> lines;
+  for (int round = 0; round < 50; ++round) {
+    lines.push_back(print(generated_case(right, 3, round)));
+    EXPECT_EQ(lines.back(), print(generated_case(right, 3, round)));
+    EXPECT_EQ(parse(lines.back()).value, generated_case(right, 3, round));
+  }
+  EXPECT_NE(lines[20], print(generated_case(right, 4, 20)));
+  std::string other = print(generated_case(wrong, 3, 20));
+  EXPECT_NE(lines[20], other.replace(other.find("fake_wrong"), 10, "fake_right"));
+}
+
+TEST(Plan, CaseFilesNameTheLineThatIsWrong) {
+  const std::string file = ::testing::TempDir() + "/plan_test.cases";
+  std::ofstream(file) << "# a comment\n\nvector_add fake_right n=3\n"
+                         "  vector_add fake_right backend=cuda n=4\n";
+  std::string error;
+  const auto cases = read_cases(file, {gpu::Backend::host, gpu::Backend::host_checked}, error);
+  EXPECT_EQ(error, "");
+  ASSERT_EQ(cases.size(), 2u);  // the fake is not built for host-checked
+  EXPECT_EQ(cases[1].text("backend"), "cuda");
+  std::ofstream(file, std::ios::app) << "vector_add fake_right n=-1\n";
+  read_cases(file, {gpu::Backend::host}, error);
+  EXPECT_EQ(error.find(file + ":5: n=-1"), 0u) << error;
+  error.clear();
+  read_cases(file + ".missing", {}, error);
+  EXPECT_NE(error, "");
+}
+
+CampaignOptions fakes(std::int64_t cases) {
+  CampaignOptions options;
+  options.filters = {"vector_add/fake_right", "vector_add/fake_wrong", "vector_add/fake_abort"};
+  options.backends = {gpu::Backend::host};
+  options.cases = cases;
+  options.fixtures = false;
+  EXPECT_EQ(complete(options), "");
+  return options;
+}
+
+std::string table(int jobs) {
+  CampaignOptions options = fakes(90);
+  options.jobs = jobs;
+  options.shrink = false;
+  return campaign_table(run_campaign(options, [](const Progress&) {}));
+}
+
+TEST(Campaign, CountsDoNotDependOnJobs) { EXPECT_EQ(table(1), table(3)); }
+
+TEST(Campaign, ReportsTheFirstFailureOfEachKernelShrunk) {
+  const CampaignOptions options = fakes(90);
+  const CampaignResult result = run_campaign(options, [](const Progress&) {});
+  EXPECT_EQ(result.exit_code(), 1);
+  EXPECT_EQ(result.total.cases, 90);
+  ASSERT_EQ(result.rows.size(), 3u);
+  EXPECT_EQ(result.rows[0][Verdict::pass], 30);
+  EXPECT_GT(result.rows[1][Verdict::fail], 0);
+  EXPECT_GT(result.rows[2][Verdict::faulted], 0);
+  ASSERT_EQ(result.failures.size(), 2u);
+  for (const Failure& failure : result.failures) {
+    const std::string report = failure_report(failure);
+    EXPECT_EQ(report.find("halfulp replay 'vector_add fake_"), 0u) << report;
+  }
+}
+
+TEST(Campaign, JsonAndJunitParse) {
+  const CampaignOptions options = fakes(60);
+  const CampaignResult result = run_campaign(options, [](const Progress&) {});
+  const auto json = nlohmann::json::parse(campaign_json(options, result));
+  EXPECT_EQ(json.at("exit_code"), 1);
+  EXPECT_EQ(json.at("rows").size(), 3u);
+  EXPECT_EQ(json.at("total").at("cases"), 60);
+  for (const auto& failure : json.at("failures")) {
+    EXPECT_FALSE(parse(failure.at("case").get<std::string>()).error);
+  }
+  std::istringstream stream(campaign_junit(options, result));
+  boost::property_tree::ptree xml;
+  boost::property_tree::read_xml(stream, xml);
+  const auto& suite = xml.get_child("testsuites.testsuite");
+  EXPECT_EQ(suite.get<int>("<xmlattr>.tests"), 3);
+  EXPECT_EQ(suite.get<int>("<xmlattr>.failures"), 1);
+  EXPECT_EQ(suite.get<int>("<xmlattr>.errors"), 1);
+  EXPECT_EQ(suite.count("testcase"), 3u);
+}
+
+TEST(Campaign, NothingWithPowerIsNoSuccess) {
+  CampaignOptions options = fakes(0);
+  EXPECT_EQ(run_campaign(options, [](const Progress&) {}).exit_code(), 3);
+}
+
+TEST(Campaign, WrongFiltersAreErrors) {
+  CampaignOptions options;
+  options.filters = {"vector_add/no_such"};
+  EXPECT_NE(complete(options).find("no_such"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace halfulp::properties

@@ -1,0 +1,106 @@
+#include "tests/properties/fakes.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "gpu/problem.hpp"
+
+namespace halfulp::testing {
+
+namespace {
+
+using gpu::Arguments;
+using gpu::Status;
+
+constexpr std::int64_t kHarmless = 7;  // elements up to which the violent ones behave
+
+std::int64_t elements(const Arguments& arguments) { return arguments["z"].operand->count(); }
+
+float& at(const gpu::Argument& argument, std::int64_t index) {
+  return argument.as<float>()[gpu::storage_index(*argument.operand, index)];
+}
+
+Status right(const Arguments& arguments) {
+  const gpu::Argument &x = arguments["x"], &y = arguments["y"], &z = arguments["z"];
+  for (std::int64_t i = 0; i < elements(arguments); ++i) at(z, i) = at(x, i) + at(y, i);
+  return {};
+}
+
+Status wrong(const Arguments& arguments) {
+  const Status status = right(arguments);
+  if (elements(arguments) > 5) at(arguments["z"], 5) += 1;
+  return status;
+}
+
+Status crash(const Arguments& arguments) {
+  if (elements(arguments) > kHarmless) std::raise(SIGSEGV);
+  return right(arguments);
+}
+
+Status abort_loudly(const Arguments& arguments) {
+  if (elements(arguments) > kHarmless) {
+    std::fprintf(stderr, "the sky is falling\n");
+    std::abort();
+  }
+  return right(arguments);
+}
+
+Status quit(const Arguments& arguments) {
+  if (elements(arguments) > kHarmless) std::_Exit(3);
+  return right(arguments);
+}
+
+Status hang(const Arguments& arguments) {
+  while (elements(arguments) > kHarmless) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return right(arguments);
+}
+
+Status chatty(const Arguments& arguments) {
+  std::printf("{\"verdict\":\"fail\"}\n");
+  std::fflush(stdout);
+  return right(arguments);
+}
+
+Status unsteady(const Arguments& arguments) {
+  static int calls = 0;
+  const Status status = right(arguments);
+  // The sign of a zero is no error, but it is another result.
+  if (++calls % 2 == 0 && elements(arguments) > 0) {
+    float& z = at(arguments["z"], 0);
+    z = z == 0 ? -z : z;
+  }
+  return status;
+}
+
+Status refusing(const Arguments&) { return {.refused = "x: not today", .launch_error = {}}; }
+
+}  // namespace
+
+std::vector<gpu::Kernel> fake_kernels() {
+  struct Row {
+    std::string_view name;
+    gpu::EntryPoint entry;
+  };
+  std::vector<gpu::Kernel> rows;
+  for (const Row& row : {Row{"fake_right", right}, Row{"fake_wrong", wrong},
+                         Row{"fake_crash", crash}, Row{"fake_abort", abort_loudly},
+                         Row{"fake_quit", quit}, Row{"fake_hang", hang}, Row{"fake_chatty", chatty},
+                         Row{"fake_unsteady", unsteady}, Row{"fake_refusing", refusing}}) {
+    gpu::Kernel kernel;
+    kernel.operation = "vector_add";
+    kernel.name = row.name;
+    kernel.summary = "a fake of the test suite";
+    kernel.storage = {gpu::Format::f32};
+    kernel.edges = {4, 32};
+    kernel.entry[static_cast<std::size_t>(gpu::Backend::host)] = row.entry;
+    rows.push_back(kernel);
+  }
+  return rows;
+}
+
+}  // namespace halfulp::testing

@@ -1,0 +1,179 @@
+// The pipeline in this process: verdicts, reasons, worst elements; exact evaluation; records.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "properties/check.hpp"
+#include "properties/judging.hpp"
+#include "properties/record.hpp"
+#include "properties/setup.hpp"
+
+namespace halfulp::properties {
+namespace {
+
+Judgement judge_line(const std::string& line) {
+  const Parsed parsed = parse(line);
+  EXPECT_FALSE(parsed.error) << parsed.error.what;
+  return judge(parsed.value);
+}
+
+TEST(Judge, ARightKernelPasses) {
+  const Judgement judgement = judge_line("vector_add fake_right n=33 fill=normal");
+  EXPECT_EQ(judgement.verdict, Verdict::pass) << judgement.reason;
+  EXPECT_EQ(judgement.elements, 33);
+  EXPECT_EQ(judgement.failed, 0);
+  ASSERT_EQ(judgement.worst.size(), 1u);
+  EXPECT_GE(judgement.launches, 2);
+}
+
+TEST(Judge, AWrongElementIsNamedWithItsEnclosure) {
+  const Judgement judgement = judge_line("vector_add fake_wrong n=9 fill=ones");
+  EXPECT_EQ(judgement.verdict, Verdict::fail);
+  EXPECT_EQ(judgement.failed, 1);
+  EXPECT_EQ(judgement.reason, "1 of 9 elements");
+  ASSERT_EQ(judgement.worst.size(), 1u);
+  const Suspect& suspect = judgement.worst.front();
+  EXPECT_EQ(suspect.output_name, "z");
+  EXPECT_EQ(suspect.index, std::vector<std::int64_t>{5});
+  EXPECT_EQ(suspect.bits, 0x40400000u);  // 3
+  EXPECT_EQ(suspect.lo, 2);
+  EXPECT_EQ(suspect.hi, 2);
+  EXPECT_EQ(suspect.accept_lo, 0x40000000u);
+  EXPECT_TRUE(std::isinf(suspect.error_over_bound));
+  EXPECT_GE(judgement.exact_checked, 1);
+}
+
+TEST(Judge, EmptyOutputsPass) {
+  EXPECT_EQ(judge_line("vector_add fake_right n=0").verdict, Verdict::pass);
+}
+
+TEST(Judge, WhatCannotRunIsSkipped) {
+  const Judgement built = judge_line("vector_add fake_right backend=host-checked n=4");
+  EXPECT_EQ(built.verdict, Verdict::skipped);
+  EXPECT_EQ(built.reason, "fake_right is not built for host-checked");
+  const Judgement storage = judge_line("vector_add fake_right in=f16 n=4");
+  EXPECT_EQ(storage.verdict, Verdict::skipped);
+  EXPECT_EQ(storage.reason, "fake_right does not take f16 storage");
+}
+
+TEST(Judge, RepeatableKernelsMustRepeat) {
+  const Judgement judgement = judge_line("vector_add fake_unsteady n=1 fill=cancelling seed=0x1");
+  if (judgement.verdict == Verdict::pass) GTEST_SKIP() << "element 0 is not a zero here";
+  EXPECT_EQ(judgement.verdict, Verdict::fail);
+  EXPECT_NE(judgement.reason.find("declared repeatable"), std::string::npos) << judgement.reason;
+}
+
+TEST(Judge, LawsAreCheckedOnRequest) {
+  const Judgement judgement = judge_line("vector_add fake_right n=7 law=commutes");
+  EXPECT_EQ(judgement.verdict, Verdict::pass) << judgement.reason;
+  EXPECT_GE(judgement.launches, 4);
+}
+
+// An operation whose output is one fp32 element, and whose two references are what a test says.
+struct Scripted {
+  Expected streamed;
+  reference::Enclosure exact;
+};
+Scripted script;
+
+void stream(const gpu::Problem&, const gpu::Numerics&, const reference::Sink& sink) {
+  sink({0,
+        0,
+        {&script.streamed.value, 1},
+        {&script.streamed.error, 1},
+        {&script.streamed.bound, 1}});
+}
+reference::Enclosure evaluate_exactly(const gpu::Problem&, const gpu::Numerics&,
+                                      reference::Element) {
+  return script.exact;
+}
+
+Judgement judge_scripted(const Scripted& scripted, float got) {
+  script = scripted;
+  Operation operation{};
+  operation.name = "scripted";
+  operation.evaluate = stream;
+  operation.exact = evaluate_exactly;
+  gpu::Problem problem;
+  gpu::Operand output;
+  output.name = "z";
+  output.role = gpu::Role::output;
+  output.extent = {1};
+  output.stride = {1};
+  problem.operands.push_back(output);
+  const auto* bytes = reinterpret_cast<const std::byte*>(&got);
+  const std::vector<gpu::Outputs> results{{std::vector<std::byte>(bytes, bytes + sizeof got)}};
+  const gpu::Numerics numerics;
+  Judging judging(operation, numerics, problem, results, 7);
+  operation.evaluate(problem, numerics, [&](const reference::Rows& rows) { judging.see(rows); });
+  Judgement judgement;
+  judging.finish(judgement);
+  return judgement;
+}
+
+TEST(Judging, UndecidedElementsAreSettledExactly) {
+  // The error of the fast path leaves it open whether 1 + 2^-20 lies within 2^-21 of the truth.
+  const Expected fast{1, 0x1p-20, 0x1p-21};
+  const float got = 1 + 0x1p-20f;
+  const double near = 1 + 0x1p-20, far = 1 - 0x1p-20;
+  const Judgement right = judge_scripted({fast, {near, near}}, got);
+  EXPECT_EQ(right.verdict, Verdict::pass);
+  EXPECT_EQ(right.exact_checked, 1);
+  const Judgement wrong = judge_scripted({fast, {far, far}}, got);
+  EXPECT_EQ(wrong.verdict, Verdict::fail);
+  EXPECT_EQ(wrong.worst.front().lo, far);
+}
+
+TEST(Judging, AContradictingReferenceIsReportedAsOurs) {
+  const Judgement judgement = judge_scripted({{1, 0, 0.25}, {1.5, 1.5}}, 3);
+  EXPECT_EQ(judgement.verdict, Verdict::faulted);
+  EXPECT_EQ(judgement.fault.kind, gpu::FaultKind::none);
+  EXPECT_NE(judgement.reason.find("BUG IN THE REFERENCE"), std::string::npos) << judgement.reason;
+}
+
+TEST(Judging, WideBoundsArePowerless) {
+  const Judgement judgement = judge_scripted({{1, 0, 2}, {1, 1}}, 1);
+  EXPECT_EQ(judgement.verdict, Verdict::powerless);
+  EXPECT_EQ(judgement.reason, "z: zeros would pass");
+  EXPECT_EQ(judge_scripted({{1, 0, 2}, {1, 1}}, 4).verdict, Verdict::fail);
+}
+
+TEST(Record, RoundTripsEveryField) {
+  Judgement judgement;
+  judgement.verdict = Verdict::faulted;
+  judgement.reason = "quote \" and newline \n and \x01";
+  judgement.fault = {gpu::FaultKind::out_of_bounds, "z[3]"};
+  judgement.worst_error_over_bound = std::numeric_limits<double>::infinity();
+  judgement.elements = 1;
+  judgement.failed = 2;
+  judgement.unbounded = 3;
+  judgement.exact_checked = 4;
+  judgement.launches = 5;
+  judgement.kernel_seconds = 0.1;
+  Suspect suspect;
+  suspect.output = 1;
+  suspect.output_name = "e_out";
+  suspect.index = {1, 2, 3};
+  suspect.bits = 0xfedcba9876543210u;
+  suspect.got = std::numeric_limits<double>::quiet_NaN();
+  suspect.lo = -std::numeric_limits<double>::infinity();
+  suspect.hi = 0.1;
+  suspect.bound = 0x1.23456789abcdfp-700;
+  judgement.worst.push_back(suspect);
+  Judgement back;
+  const std::string record = to_record(judgement);
+  EXPECT_EQ(record.find('\n'), std::string::npos);
+  ASSERT_TRUE(from_record(record, back));
+  EXPECT_EQ(to_record(back), record);
+  EXPECT_EQ(back.reason, judgement.reason);
+  EXPECT_EQ(back.fault.kind, judgement.fault.kind);
+  EXPECT_EQ(back.worst[0].bits, suspect.bits);
+  EXPECT_EQ(back.worst[0].bound, suspect.bound);
+  EXPECT_TRUE(std::isnan(back.worst[0].got));
+  EXPECT_FALSE(from_record("{\"verdict\":\"pass\"}", back));
+  EXPECT_FALSE(from_record("not json", back));
+}
+
+}  // namespace
+}  // namespace halfulp::properties
