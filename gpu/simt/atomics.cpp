@@ -51,7 +51,9 @@ T atomic(T* address, Atomic operation, T operand, T compare, Site site) {
   const OutsideKernel outside;
   Launch& launch = *t_launch;
   require_aligned(launch, address, sizeof(T), site);
-  if (launch.checker != nullptr) launch.checker->atomic(address, sizeof(T), site);
+  if (launch.checker != nullptr) {
+    launch.checker->atomic(address, sizeof(T), operation != Atomic::exchange, site);
+  }
   const T old = *address;
   const T updated = apply(operation, old, operand, compare);
   *address = updated;
@@ -70,7 +72,6 @@ unsigned load_acquire(const unsigned* address, Site site) {
   const OutsideKernel outside;
   Launch& launch = *t_launch;
   require_aligned(launch, address, sizeof(unsigned), site);
-  if (launch.checker != nullptr) launch.checker->check_bounds(address, sizeof(unsigned), site);
   after_atomic(launch, address, false, site);  // before the load, so that its value is current
   if (launch.checker != nullptr) launch.checker->load_acquire(address, site);
   return *address;

@@ -16,6 +16,7 @@ struct Fiber {
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;  // AddressSanitizer's
   bool in_use = false;
+  std::size_t colour = 0;  // bytes left unused at the top, see fiber.cpp
 };
 
 // Suspends `from`, which must be running, and continues `to`. Returns when something switches to `from`.

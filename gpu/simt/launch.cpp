@@ -129,7 +129,7 @@ void start_block(Launch& launch, Block& block) {
     launch.checker->start_block(block.slot, block.index);
     if (launch.shared_bytes > 0) {
       const SharedMemory::Variable& dynamic = block.shared.variables().front();
-      launch.checker->add_shared(block.slot, dynamic.data, dynamic.bytes, dynamic.name);
+      launch.checker->add_shared(block.slot, dynamic);
     }
   }
 }
@@ -140,7 +140,7 @@ void retire_block(Launch& launch, Block& block) {
          "block " + print(block.index) + " wrote just outside shared variable " + variable->name +
              " of " + std::to_string(variable->bytes) + " bytes");
   }
-  if (launch.checker != nullptr) launch.checker->retire_block(block.slot);
+  if (launch.checker != nullptr) launch.checker->retire_block(block);
   --launch.blocks_live;
   launch.leave_block = true;
   start_block(launch, block);
@@ -228,7 +228,7 @@ void* shared_variable(const void* key, std::size_t bytes, const char* name) {
              std::to_string(SharedMemory::kStaticBytesMax) + " bytes");
   }
   if (created && launch.checker != nullptr) {
-    launch.checker->add_shared(block.slot, variable->data, bytes, name);
+    launch.checker->add_shared(block.slot, *variable);
   }
   return variable->data;
 }

@@ -214,7 +214,7 @@ void dispatch(Launch& launch, Fiber& self, Thread* next) {
     }
   }
   if (launch.checker != nullptr) {
-    launch.checker->enter(*next, next->block->slot * launch.threads_per_block + next->linear);
+    launch.checker->enter(*next);
   }
   if (next->fiber != &self) switch_fiber(self, *next->fiber);
 }
