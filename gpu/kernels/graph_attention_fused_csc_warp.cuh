@@ -80,11 +80,14 @@ __global__ void __launch_bounds__(kFusedCscWarpBlock)
       for (int i = 0; i < kPack<T>; ++i) numerator[i] += weight * value[i];
     }
 
+    // Only the first `end - begin` slots have seen an edge; slot 0 gets their sum.
     for (int offset = spread.lanes; offset < 32; offset *= 2) {
+      if (offset >= (end - begin) * spread.lanes) break;
       denominator += __shfl_xor_sync(0xffffffffu, denominator, offset);
       SIMT_UNROLL
       for (int i = 0; i < kPack<T>; ++i) {
-        numerator[i] += __shfl_xor_sync(0xffffffffu, numerator[i], offset);
+        const bool used = kVector || mine.first + i * spread.lanes < g.dim;
+        if (used) numerator[i] += __shfl_xor_sync(0xffffffffu, numerator[i], offset);
       }
     }
     SIMT_UNROLL

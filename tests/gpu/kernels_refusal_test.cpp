@@ -53,6 +53,7 @@ TEST(RefusalTest, NegativeAndMismatchedExtents) {
 
   problem = attention();
   operand(problem, "v").extent = {3, 5, 2};
+  operand(problem, "v").stride = {10, 2, 1};
   expect_refused(problem, "v: extents (3, 5, 2)");
 
   problem = attention();

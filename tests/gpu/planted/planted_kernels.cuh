@@ -18,7 +18,7 @@ __global__ void planted_add_kernel(VectorAdd v, std::int64_t first, std::int64_t
   }
 }
 
-// Writes v.z[from] into operand memory at `to`, which may be an input.
+// Writes one value anywhere.
 __global__ void planted_poke_kernel(float* to, float value) {
   if (threadIdx.x == 0) *to = value;
 }
@@ -73,11 +73,13 @@ __global__ void planted_order_kernel(VectorAdd v, int* ticket) {
   static_cast<float*>(v.z.data)[blockIdx.x] = static_cast<float>(atomicAdd(ticket, 1));
 }
 
+// Writes one element past the end of every row but the last: into gaps, if there are any.
 __global__ void planted_gap_kernel(ScatterNormalize s) {
-  for (std::int64_t node = threadIdx.x; node < s.nodes; node += blockDim.x) {
-    for (std::int64_t head = 0; head < s.heads; ++head) {
-      for (std::int64_t d = 0; d <= s.dim; ++d) row_of<float>(s.out, node, head)[d] = 0.0f;
-    }
+  const std::int64_t rows = s.nodes * s.heads;
+  for (std::int64_t row = threadIdx.x; row < rows; row += blockDim.x) {
+    const std::int64_t end = row + 1 < rows ? s.dim + 1 : s.dim;
+    float* out = row_of<float>(s.out, row / s.heads, row % s.heads);
+    for (std::int64_t d = 0; d < end; ++d) out[d] = 0.0f;
   }
 }
 
