@@ -22,8 +22,11 @@ Interval score(const GraphAttention& op, const Interval& root, std::int64_t edge
   const double k = op.k.at(op.source[edge], head, d);
   const double q = op.q.at(op.destination[edge], head, d);
   const double e = op.e.at(edge, head, d);
-  const Interval t = clip(Interval(k) * Interval(q) / root, op.arithmetic.clamp_nan);
-  return t * Interval(e);
+  const Interval product = Interval(k) * Interval(q);
+  const Interval t = product / root;
+  // Dividing last keeps what is a double exact, such as 1 * 1 / 3 * 3.
+  if (t.lo > -kClip && t.hi < kClip) return product * Interval(e) / root;
+  return clip(t, op.arithmetic.clamp_nan) * Interval(e);
 }
 
 Interval logit(const GraphAttention& op, std::int64_t edge, std::int64_t head) {

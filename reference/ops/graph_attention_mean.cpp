@@ -30,7 +30,7 @@ Mean mean_of(const GraphAttention& op, std::span<const Weight> weights) {
   if (mean.weights_exact && n <= 0x1p23 && op.epsilon >= 0x1p-100) {
     mean.denominator_error = std::min(mean.denominator_error, op.epsilon);  // [B4]
   }
-  mean.denominator_least = mean.denominator - moved - mean.denominator_error_any;
+  mean.denominator_least = mean.denominator - moved - mean.denominator_error;
   const double flushed_values = op.arithmetic.flush_to_zero ? total + moved : 0;
   mean.numerator =
       product_sum_error(rounding, n - 1, mean.weight_error_largest,

@@ -68,8 +68,8 @@ class Scatter {
     const double size = std::abs(sum_[d]);
     const double by_order = tree_.of_magnitude * magnitude_[d] + tree_.of_result * size +
                             (magnitude_[d] > 0 ? tree_.constant : 0);
-    const double least = std::abs(below.value) - below.error_any;
-    const double most = std::abs(below.value) + below.error_any;
+    const double least = std::abs(below.value) - below.error;
+    const double most = std::abs(below.value) + below.error;
     const double sums = (magnitude_[d] + size) / 2 + by_order;
     if (below.open || !(least > 0) || sums >= rounding_.largest) return kOpen;
     if (least < division_.smallest || most > division_.largest) return kOpen;
@@ -160,8 +160,8 @@ class Scatter {
       if (std::isinf(above)) return {std::nan(""), 0, 0};
       return {above / below.value, 0, 0};  // a zero
     }
-    const double least = std::abs(below.value) - below.error_any;
-    const double most = std::abs(below.value) + below.error_any;
+    const double least = std::abs(below.value) - below.error;
+    const double most = std::abs(below.value) + below.error;
     if (!(least > 0) || least < division_.smallest || most > division_.largest) return kOpen;
     return {above / below.value, 0, 0};
   }

@@ -61,8 +61,7 @@ TEST_P(LegalScatter, KernelsStayWithinTheBound) {
   }
   EXPECT_EQ(tally.beyond, 0) << "worst " << tally.worst;
   std::printf("fill %d: %ld elements, worst %.3f, unbounded %ld\n", GetParam(),
-              static_cast<long>(tally.elements), tally.worst,
-              static_cast<long>(tally.unbounded));
+              static_cast<long>(tally.elements), tally.worst, static_cast<long>(tally.unbounded));
   EXPECT_GT(tally.worst, 0.5) << "the bound has become loose";
 }
 INSTANTIATE_TEST_SUITE_P(Fills, LegalScatter, testing::Range(0, static_cast<int>(Fill::kinds)));

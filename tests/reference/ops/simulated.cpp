@@ -20,7 +20,7 @@ class Machine {
   Machine(const Style& style, bool half, Generator& generator)
       : style_(style), half_(half), generator_(generator) {}
 
-  float multiply(float x, float y) const { return out(in(x) * in(y)); }
+  float multiply(float x, float y) const { return out(in(x)*in(y)); }
   float divide(float x, float y) const { return out(in(x) / in(y)); }
   float add(float x, float y) const {
     const bool flush = style_.flush || style_.flush_atomic;
@@ -106,8 +106,7 @@ float denominator_sum(Machine& machine, std::vector<float> weights, float epsilo
                       const Style& style, const Fault& fault) {
   if (fault.no_epsilon) return machine.sum(std::move(weights));
   if (style.epsilon_place < 0) return machine.add(machine.sum(std::move(weights)), epsilon);
-  const std::ptrdiff_t place =
-      std::min<std::ptrdiff_t>(style.epsilon_place, std::ssize(weights));
+  const std::ptrdiff_t place = std::min<std::ptrdiff_t>(style.epsilon_place, std::ssize(weights));
   weights.insert(weights.begin() + place, epsilon);
   return machine.sum(std::move(weights));
 }
@@ -164,18 +163,20 @@ float draw(Fill fill, Generator& generator) {
     case Fill::small_integers:
       return static_cast<float>(below(generator, 7) - 3);
     case Fill::wide:
-      return static_cast<float>(sign * std::ldexp(1 + uniform(generator),
-                                                  static_cast<int>(below(generator, 40)) - 20));
+      return static_cast<float>(
+          sign * std::ldexp(1 + uniform(generator), static_cast<int>(below(generator, 40)) - 20));
     case Fill::cancelling:
       return static_cast<float>(sign * (1 + 0x1p-12 * uniform(generator)));
     case Fill::saturated:
       return static_cast<float>(sign * (2 + 3 * uniform(generator)));
     case Fill::tiny:
-      return static_cast<float>(sign * std::ldexp(1 + uniform(generator),
-                                                  -static_cast<int>(below(generator, 150))));
+      return static_cast<float>(
+          sign * std::ldexp(1 + uniform(generator), -static_cast<int>(below(generator, 150))));
     case Fill::huge:
-      return static_cast<float>(sign * std::ldexp(1 + uniform(generator),
-                                                  static_cast<int>(below(generator, 127))));
+      return static_cast<float>(
+          sign * std::ldexp(1 + uniform(generator), static_cast<int>(below(generator, 127))));
+    case Fill::extreme:
+      return draw(static_cast<Fill>(below(generator, static_cast<int>(Fill::extreme))), generator);
     default:
       return static_cast<float>(sum);
   }
@@ -292,8 +293,8 @@ AttentionResult run(const GraphAttention& op, const Style& style, Generator& gen
           t.push_back(clamped(scaled_product(scores, style, k, q, root)));
           e.push_back(static_cast<float>(op.e.at(edge, h, d)));
           const double s = static_cast<double>(t.back()) * e.back();
-          const bool lost = style.flush && (std::abs(s) < kSmallestNormal ||
-                                            std::abs(e.back()) < kSmallestNormal);
+          const bool lost = style.flush &&
+                            (std::abs(s) < kSmallestNormal || std::abs(e.back()) < kSmallestNormal);
           result.e_out[index((edge * op.heads + h) * op.dim + d)] = lost ? 0 : s;
         }
         const float sum = scores.dot(t, e);
@@ -317,12 +318,12 @@ AttentionResult run(const GraphAttention& op, const Style& style, Generator& gen
         weights.clear();
         for (std::size_t j = 0; j < v.size(); ++j) {
           const bool up = static_cast<double>(v[j]) > above / total;
-          weights.push_back(weight(logits[j], style.exp_adversarial ? (up ? 1 : -1)
-                                                                    : style.exp_push));
+          weights.push_back(
+              weight(logits[j], style.exp_adversarial ? (up ? 1 : -1) : style.exp_push));
         }
         const float numerator = sums.dot(weights, v);
-        const float denominator = denominator_sum(sums, weights, static_cast<float>(op.epsilon),
-                                                  style, fault);
+        const float denominator =
+            denominator_sum(sums, weights, static_cast<float>(op.epsilon), style, fault);
         result.out[index((i * op.heads + h) * op.dim + d)] =
             edges.empty() ? 0 : sums.quotient(numerator, denominator);
       }

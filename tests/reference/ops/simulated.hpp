@@ -12,7 +12,7 @@ namespace halfulp::reference::simulated {
 
 using Generator = std::mt19937_64;
 std::int64_t below(Generator& generator, std::int64_t limit);  // uniform in [0, limit)
-double uniform(Generator& generator);                         // in [0, 1)
+double uniform(Generator& generator);                          // in [0, 1)
 
 enum class Tree { forward, reverse, pairwise, random, kinds };
 enum class Scale { reciprocal, division, prescaled_query };
@@ -20,14 +20,14 @@ enum class Scale { reciprocal, division, prescaled_query };
 // How one legal kernel computes.
 struct Style {
   Tree tree = Tree::forward;
-  bool fma = false;          // products go into additions unrounded
-  int lanes = 1;             // partial sums, combined by `tree`
+  bool fma = false;  // products go into additions unrounded
+  int lanes = 1;     // partial sums, combined by `tree`
   Scale scale = Scale::reciprocal;
-  bool reciprocal = false;   // n * (1 / d) for n / d
-  bool flush = false;        // subnormal operands and results become zero
-  bool flush_atomic = false; // in the sums over edges only
-  int epsilon_place = 0;     // leaf of the denominator; -1: the last addition
-  double exp_push = 0;       // exp is off by this part of what its model allows, -1..1
+  bool reciprocal = false;       // n * (1 / d) for n / d
+  bool flush = false;            // subnormal operands and results become zero
+  bool flush_atomic = false;     // in the sums over edges only
+  int epsilon_place = 0;         // leaf of the denominator; -1: the last addition
+  double exp_push = 0;           // exp is off by this part of what its model allows, -1..1
   bool exp_adversarial = false;  // in the direction that moves the mean
 };
 Style random_style(Generator& generator);
@@ -37,11 +37,11 @@ Arithmetic arithmetic_of(const Style& style);
 struct Fault {
   bool half_accumulator = false;  // sums in fp16
   bool no_epsilon = false;
-  bool drop_edge = false;         // the last in-edge of a node
+  bool drop_edge = false;  // the last in-edge of a node
   bool no_outer_clamp = false;
 };
 
-enum class Fill { normal, small_integers, wide, cancelling, saturated, tiny, huge, kinds };
+enum class Fill { normal, small_integers, wide, cancelling, saturated, tiny, huge, extreme, kinds };
 float draw(Fill fill, Generator& generator);
 
 // Storage of the operands of one case.
@@ -74,7 +74,7 @@ std::vector<double> run(const ScatterNormalize& op, const Style& style, Generato
 
 View view_of(std::vector<float>& data, std::int64_t rows, std::int64_t heads, std::int64_t dim);
 
-// All rows of an output, in order.
+// The first `elements` elements of an output, in order.
 struct Judged {
   std::vector<double> value, error, bound;
 };
@@ -89,6 +89,7 @@ Judged judged(const Op& op, int output, std::int64_t elements) {
     if (rows.output != output) return;
     for (std::size_t i = 0; i < rows.value.size(); ++i) {
       const std::size_t at = static_cast<std::size_t>(rows.first) + i;
+      if (at >= size) return;
       all.value[at] = rows.value[i];
       all.error[at] = rows.error[i];
       all.bound[at] = rows.bound[i];
