@@ -1,0 +1,146 @@
+// Every mutant is killed: by a campaign that knows nothing of it, by the case that its record names, and
+// with the verdict that its record expects; the kernel it was made from passes the cases that kill it.
+//
+//   mutants_test [--gtest_filter=*fused_csc*]    prints a table last
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "properties/shrink.hpp"
+#include "tests/mutants/hunt.hpp"
+#include "tests/mutants/mutant.hpp"
+
+namespace halfulp::mutants {
+namespace {
+
+using properties::Case;
+using properties::Judgement;
+using properties::Pairing;
+using properties::Verdict;
+
+constexpr std::int64_t kCampaignRounds = 400;  // of each backend
+constexpr std::int64_t kKillerRounds = 5000;   // generated, and those of them that are judged
+constexpr std::int64_t kKillerJudged = 60;
+constexpr properties::ShrinkBudget kShrinkBudget{3000, 20};
+
+const std::vector<Mutant>& table() {
+  static const std::vector<Mutant> rows = mutant_table();
+  return rows;
+}
+
+const gpu::Kernel& row_of(const Mutant& mutant) {
+  return *gpu::find_kernel(mutant.operation, mutant.full_name);
+}
+
+properties::WorkerPool& pool() {
+  static properties::WorkerPool workers({.jobs = 1, .watchdog_s = 20});
+  return workers;
+}
+
+// One line of the table, printed when the test program ends.
+struct TableRow {
+  std::string mutant, kind, killed_by, shrunk;
+};
+class Table : public testing::Environment {
+ public:
+  void TearDown() override {
+    for (const TableRow& row : rows) {
+      std::printf("%s: %s\n    %s\n", row.mutant.c_str(), row.kind.c_str(), row.killed_by.c_str());
+      if (!row.shrunk.empty()) std::printf("    shrunk: %s\n", row.shrunk.c_str());
+    }
+  }
+  std::vector<TableRow> rows;
+};
+Table* const results = new Table;
+
+void expect_original_passes(const Mutant& mutant, Case c) {
+  c.kernel = std::string(mutant.kernel);
+  const Judgement judgement = pool().judge(c);
+  EXPECT_TRUE(judgement.verdict == Verdict::pass || judgement.verdict == Verdict::powerless)
+      << "the kernel without the fault: " << verdict_words(judgement) << ": " << judgement.reason
+      << "\n"
+      << print(c);
+}
+
+Kill expect_killed(const Mutant& mutant, gpu::Backend backend, std::string_view verdicts,
+                   const HuntOptions& options) {
+  const Kill kill = hunt(pool(), {&row_of(mutant), backend}, options);
+  if (!kill.found) return kill;
+  EXPECT_TRUE(expected(verdicts, kill.judgement))
+      << "expected " << verdicts << " on " << gpu::name(backend) << ", got "
+      << verdict_words(kill.judgement) << ": " << kill.judgement.reason << "\n"
+      << print(kill.killer);
+  expect_original_passes(mutant, kill.killer);
+  return kill;
+}
+
+std::string summary(gpu::Backend backend, const Kill& kill) {
+  return std::string(gpu::name(backend)) + " case " + std::to_string(kill.round) + " " +
+         verdict_words(kill.judgement);
+}
+
+// The smallest case has at most the record's nodes and edges.
+std::string expect_shrunk(const Mutant& mutant, const Kill& kill) {
+  const auto shrunk = properties::shrink(pool(), kill.killer, kill.judgement, kShrinkBudget);
+  const GraphSize size = graph_size(shrunk.smallest);
+  EXPECT_LE(size.nodes, mutant.shrinks_nodes) << print(shrunk.smallest);
+  EXPECT_LE(size.edges, mutant.shrinks_edges) << print(shrunk.smallest);
+  return print(shrunk.smallest);
+}
+
+struct Expectation {
+  gpu::Backend backend;
+  std::string_view verdicts;
+};
+std::vector<Expectation> expectations(const Mutant& mutant) {
+  std::vector<Expectation> result;
+  if (!mutant.host.empty()) result.push_back({gpu::Backend::host, mutant.host});
+  if (!mutant.host_checked.empty()) {
+    result.push_back({gpu::Backend::host_checked, mutant.host_checked});
+  }
+  return result;
+}
+
+class Mutants : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(Mutants, Killed) {
+  const Mutant& mutant = table()[GetParam()];
+  ASSERT_EQ(words_error(mutant.operation, mutant.killer), "") << mutant.killer;
+  TableRow row{std::string(mutant.operation) + "/" + std::string(mutant.full_name),
+               std::string(mutant.kind), "", ""};
+  bool named_kills = false;
+  for (const auto& [backend, verdicts] : expectations(mutant)) {
+    const Kill general = expect_killed(mutant, backend, verdicts, {.rounds = kCampaignRounds});
+    EXPECT_TRUE(general.found) << "survives " << general.judged << " generated cases on "
+                               << gpu::name(backend);
+    const Kill named =
+        expect_killed(mutant, backend, verdicts,
+                      {.rounds = kKillerRounds, .judged = kKillerJudged, .words = mutant.killer});
+    named_kills = named_kills || named.found;
+    if (general.found) row.killed_by += summary(backend, general) + "; ";
+    if (!named.found) continue;
+    row.killed_by += std::string(mutant.killer) + ": " + summary(backend, named) + "; ";
+    if (mutant.shrinks_nodes >= 0) row.shrunk = expect_shrunk(mutant, named);
+  }
+  EXPECT_TRUE(named_kills) << "survives every case with " << mutant.killer;
+  results->rows.push_back(row);
+}
+
+std::string name_of(const testing::TestParamInfo<std::size_t>& info) {
+  const Mutant& mutant = table()[info.param];
+  return std::string(mutant.operation) + "_" + std::string(mutant.kernel) + "_" +
+         std::string(mutant.name);
+}
+INSTANTIATE_TEST_SUITE_P(All, Mutants, testing::Range(std::size_t{0}, table().size()), name_of);
+
+TEST(MutantsOfAllFamilies, AreThirtyOrMore) { EXPECT_GE(table().size(), 30u); }
+
+}  // namespace
+}  // namespace halfulp::mutants
+
+int main(int argc, char** argv) {
+  halfulp::gpu::add_kernels(halfulp::mutants::mutant_kernels());
+  testing::InitGoogleTest(&argc, argv);
+  testing::AddGlobalTestEnvironment(halfulp::mutants::results);
+  return RUN_ALL_TESTS();
+}
