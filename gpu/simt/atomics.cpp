@@ -1,5 +1,5 @@
-// Atomics, acquire loads and release stores. Fibers of one OS thread never run at once, so each is a plain
-// operation followed by a scheduling point.
+// Atomics, acquire loads and release stores. Fibers of one OS thread never run at once, so each is
+// a plain operation followed by a scheduling point.
 #include <cstring>
 #include <type_traits>
 

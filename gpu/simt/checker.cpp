@@ -65,7 +65,6 @@ void Checker::enter(const Thread& thread) {
 
 bool Checker::is_private(std::uintptr_t address, const Attempt& attempt) const {
   if (attempt.writes()) return false;
-  if (address >= arguments_begin_ && address < arguments_end_) return true;
   const std::array<const uint3*, 4> builtins = {
       &halfulp_simt_thread_index, &halfulp_simt_block_index, &halfulp_simt_block_extent,
       &halfulp_simt_grid_extent};
@@ -78,6 +77,7 @@ bool Checker::is_private(std::uintptr_t address, const Attempt& attempt) const {
 void Checker::touch(std::uintptr_t address, std::size_t bytes, Touch kind, Place place) {
   if (address >= stack_begin_ && address + bytes <= stack_end_) return;
   const Attempt attempt{kind, place, bytes};
+  if (address >= arguments_begin_ && address < arguments_end_ && !attempt.writes()) return;
   if (++accesses_ > session_.config().accesses_max) {
     fail(FaultKind::budget, "over " + std::to_string(session_.config().accesses_max) +
                                 " accesses, the last a " + describe(attempt));

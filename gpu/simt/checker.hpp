@@ -1,8 +1,9 @@
-// The checker of one session: bounds, uninitialised reads and races, on unmodified kernel code. Internal.
+// The checker of one session: bounds, uninitialised reads and races, on unmodified kernel code.
+// Internal.
 //
-// Kernel sources compiled with -fsanitize=thread call a hook at every load and store (hooks.cpp); the
-// executor reports everything that orders threads, and the accesses that it makes for a kernel (atomics,
-// cp.async, ldmatrix, vector accesses). The first fault ends the launch.
+// Kernel sources compiled with -fsanitize=thread call a hook at every load and store (hooks.cpp);
+// the executor reports everything that orders threads, and the accesses that it makes for a kernel
+// (atomics, cp.async, ldmatrix, vector accesses). The first fault ends the launch.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,9 @@
 // Happens-before between the threads of a launch: vector clocks.
 //
-// A thread has its own time, which advances when it releases something, and knowledge: for each other thread
-// the time up to which its accesses are ordered before whatever this thread does next. Knowledge is shared
-// and immutable, so that a barrier makes one vector for the whole block. What orders:
+// A thread has its own time, which advances when it releases something, and knowledge: for each
+// other thread the time up to which its accesses are ordered before whatever this thread does next.
+// Knowledge is shared and immutable, so that a barrier makes one vector for the whole block. What
+// orders:
 //   the launch itself       everything earlier, before everything in it
 //   __syncthreads           the block's threads with each other
 //   __syncwarp              the lanes of its mask
@@ -27,8 +28,8 @@ class Clocks {
  public:
   // All times of earlier launches are ordered before the new launch.
   void begin_launch(ThreadId threads, unsigned threads_per_block);
-  // New threads in this slot: they know what the launch knew, and nothing of the slot's earlier blocks.
-  // Returns the time at which the block starts.
+  // New threads in this slot: they know what the launch knew, and nothing of the slot's earlier
+  // blocks. Returns the time at which the block starts.
   Time start_block(int slot);
 
   Time now(ThreadId self) const { return threads_[self].now; }

@@ -1,9 +1,11 @@
-// The executor's state: a launch, its resident blocks, their warps and threads. Internal to halfulp_simt.
+// The executor's state: a launch, its resident blocks, their warps and threads. Internal to
+// halfulp_simt.
 //
-// A launch keeps up to Config::resident blocks in slots. A thread is ready (a bit of its warp), running (the
-// launch's `current`), or waiting at a barrier or in a collective. It gets a fiber when it first runs and
-// keeps it until it ends; a fiber whose thread has ended goes on with the next thread that has not started,
-// so that kernels which never wait run on one stack and never switch.
+// A launch keeps up to Config::resident blocks in slots. A thread is ready (a bit of its warp),
+// running (the launch's `current`), or waiting at a barrier or in a collective. It gets a fiber
+// when it first runs and keeps it until it ends; a fiber whose thread has ended goes on with the
+// next thread that has not started, so that kernels which never wait run on one stack and never
+// switch.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -143,8 +145,8 @@ struct Launch {
 extern constinit thread_local Launch* t_launch;
 extern constinit thread_local Checker* t_kernel_checker;
 
-// Every function of the runtime that kernels call holds one: the runtime's own memory is not checked, even
-// where the linker has merged a library template with a kernel's instrumented copy.
+// Every function of the runtime that kernels call holds one: the runtime's own memory is not
+// checked, even where the linker has merged a library template with a kernel's instrumented copy.
 class OutsideKernel {
  public:
   OutsideKernel() { t_kernel_checker = nullptr; }
@@ -153,7 +155,8 @@ class OutsideKernel {
   OutsideKernel& operator=(const OutsideKernel&) = delete;
 };
 
-// launch.cpp: makes the next block of the grid resident in this slot; `block` has ended; `thread` has ended.
+// launch.cpp: makes the next block of the grid resident in this slot; `block` has ended; `thread`
+// has ended.
 void start_block(Launch& launch, Block& block);
 void retire_block(Launch& launch, Block& block);
 void end_thread(Launch& launch, Thread& thread);
@@ -161,7 +164,8 @@ void end_thread(Launch& launch, Thread& thread);
 void release_barrier(Launch& launch, Block& block, const Thread* except);
 // warp.cpp: completes collectives that waited only for lanes which have ended.
 void complete_without(Launch& launch, Block& block, unsigned warp);
-// True in the lane that completed the operation or after it was completed: results are in the Thread.
+// True in the lane that completed the operation or after it was completed: results are in the
+// Thread.
 void join_collective(Launch& launch, Mask mask, const char* operation,
                      Collective::Complete complete, Site site);
 

@@ -1,4 +1,5 @@
-// Fibers on Boost.Context's raw contexts; the annotations tell AddressSanitizer which stack is in use.
+// Fibers on Boost.Context's raw contexts; the annotations tell AddressSanitizer which stack is in
+// use.
 #include "gpu/simt/fiber.hpp"
 
 #include <sys/mman.h>
@@ -21,8 +22,8 @@ constexpr std::size_t kStackBytes = 256 * 1024;
 constexpr std::size_t kStackBytes = 64 * 1024;
 #endif
 constexpr std::size_t kGuardBytes = 4096;
-// Stacks lie a multiple of 4096 bytes apart: without an offset of their own, the busy ends of all of them
-// would share a few cache sets.
+// Stacks lie a multiple of 4096 bytes apart: without an offset of their own, the busy ends of all
+// of them would share a few cache sets.
 constexpr std::size_t kColours = 31;
 constexpr std::size_t kColourBytes = 128;
 

@@ -1,8 +1,8 @@
 // Stacks that a kernel thread can be suspended on, and the switch between them.
 //
-// A pool hands out fibers that all run the same endless body; a fiber that is given back keeps its stack and
-// waits inside the body to be switched to again. Kernel code on an abandoned fiber is never unwound: kernels
-// own nothing that a destructor would have to release.
+// A pool hands out fibers that all run the same endless body; a fiber that is given back keeps its
+// stack and waits inside the body to be switched to again. Kernel code on an abandoned fiber is
+// never unwound: kernels own nothing that a destructor would have to release.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -19,7 +19,8 @@ struct Fiber {
   std::size_t colour = 0;  // bytes left unused at the top, see fiber.cpp
 };
 
-// Suspends `from`, which must be running, and continues `to`. Returns when something switches to `from`.
+// Suspends `from`, which must be running, and continues `to`. Returns when something switches to
+// `from`.
 void switch_fiber(Fiber& from, Fiber& to);
 
 class FiberPool {
@@ -34,8 +35,8 @@ class FiberPool {
   Fiber* take();
   // From within the body, before it switches away.
   void give(Fiber* fiber);
-  // Every fiber in use is suspended in the middle of something that will not go on: each gets a fresh
-  // context and goes back to the pool.
+  // Every fiber in use is suspended in the middle of something that will not go on: each gets a
+  // fresh context and goes back to the pool.
   void abandon_all();
 
  private:

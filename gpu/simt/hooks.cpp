@@ -1,5 +1,5 @@
-// The functions that g++ inserts calls to under -fsanitize=thread, in place of libtsan's. They do nothing
-// unless kernel code of a checked launch runs on this OS thread.
+// The functions that g++ inserts calls to under -fsanitize=thread, in place of libtsan's. They do
+// nothing unless kernel code of a checked launch runs on this OS thread.
 #include <cstddef>
 #include <cstdint>
 

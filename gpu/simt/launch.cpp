@@ -1,5 +1,5 @@
-// One launch from beginning to end: the limits CUDA has, blocks becoming resident and retiring, the body of
-// every fiber, and what went wrong when nobody can go on.
+// One launch from beginning to end: the limits CUDA has, blocks becoming resident and retiring, the
+// body of every fiber, and what went wrong when nobody can go on.
 #include <algorithm>
 
 #include "gpu/assert.hpp"
@@ -67,7 +67,8 @@ std::string check_limits(uint3 grid, uint3 block, std::size_t shared_bytes) {
   return {};
 }
 
-// The main fiber has got control back: everything has ended, a fault is recorded, or nobody can go on.
+// The main fiber has got control back: everything has ended, a fault is recorded, or nobody can go
+// on.
 void conclude(Launch& launch) {
   if (launch.session.fault() || launch.blocks_live == 0) return;
   launch.session.record({FaultKind::deadlock, "no thread can go on" + describe_stuck(launch)});
@@ -78,7 +79,8 @@ void run(Launch& launch) {
   halfulp_simt_block_extent = launch.block_extent;
   halfulp_simt_grid_extent = launch.grid;
   for (int i = 0; i < launch.slots; ++i) start_block(launch, launch.slot(i));
-  // Nothing here is a fiber's, so that `main` is where every dispatch without a next thread arrives.
+  // Nothing here is a fiber's, so that `main` is where every dispatch without a next thread
+  // arrives.
   dispatch(launch, launch.main, pick(launch));
   t_kernel_checker = nullptr;
   conclude(launch);

@@ -1,5 +1,5 @@
-// Source lines of code addresses, through addr2line; each address is looked up once. Frames inlined from the
-// surface headers are passed over: the line wanted is the kernel's.
+// Source lines of code addresses, through addr2line; each address is looked up once. Frames inlined
+// from the surface and the standard library are passed over: the line wanted is the kernel's.
 #include "gpu/simt/locations.hpp"
 
 #include <link.h>
@@ -98,7 +98,8 @@ std::string look_up(std::uintptr_t address) {
   // A return address is that of the next instruction.
   const std::uintptr_t offset = address - 1 - module->base;
   for (const std::string& frame : frames(path, offset)) {
-    if (frame.find("gpu/simt/") != frame.npos || frame.rfind("??", 0) == 0) continue;
+    const bool library = frame.find("gpu/simt/") != frame.npos || frame.rfind("/usr/", 0) == 0;
+    if (library || frame.rfind("??", 0) == 0) continue;
     return basename(frame);
   }
   std::array<char, 32> hex{};

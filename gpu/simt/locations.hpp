@@ -6,8 +6,9 @@
 
 namespace halfulp::gpu::simt {
 
-// Either a code address, from an instrumented access, or a source_location, from an operation of the
-// surface (one pointer to constant data). The highest bit, free in user addresses, tells them apart.
+// Either a code address, from an instrumented access, or a source_location, from an operation of
+// the surface (one pointer to constant data). The highest bit, free in user addresses, tells them
+// apart.
 class Place {
  public:
   Place() = default;

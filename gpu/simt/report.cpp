@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kLinesMax = 12;
 
-// What each live, started thread of the block is doing, with the number of threads that do the same.
+// What each live, started thread of the block is doing, with the number of threads that do the
+// same.
 void count_threads(const Block& block, std::map<std::string, int>& counts) {
   for (unsigned w = 0; w < kBlockWarpsMax; ++w) {
     const Warp& warp = block.warps[w];

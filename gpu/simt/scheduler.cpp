@@ -1,8 +1,9 @@
 // Scheduling: which block, which thread, and when nobody can run any more.
 //
-// Polls. A loop that spins on a flag changes nothing: each of its atomics leaves memory as it was. A thread
-// that keeps polling the same one or two addresses while nothing happens anywhere (no `event`) is spinning
-// in vain; when every thread that could run has done so Config::polls_max times, the launch is deadlocked.
+// Polls. A loop that spins on a flag changes nothing: each of its atomics leaves memory as it was.
+// A thread that keeps polling the same one or two addresses while nothing happens anywhere (no
+// `event`) is spinning in vain; when every thread that could run has done so Config::polls_max
+// times, the launch is deadlocked.
 #include "gpu/simt/scheduler.hpp"
 
 #include <bit>
@@ -92,7 +93,8 @@ Block* explored_block(Launch& launch) {
   if (launch.last != nullptr && !launch.leave_block && launch.last->warps_ready != 0) {
     return launch.last;
   }
-  // A block that only polled in vain since the last event would do so again: no choice worth having.
+  // A block that only polled in vain since the last event would do so again: no choice worth
+  // having.
   std::vector<Block*> candidates;
   std::vector<Block*> spinning;
   for (int i = 0; i < launch.slots; ++i) {

@@ -14,12 +14,13 @@ Thread* pick(Launch& launch);
 // Continues `next`, which has just been picked, and suspends the running fiber `self`.
 void dispatch(Launch& launch, Fiber& self, Thread* next);
 
-// The current thread waits (it has recorded for what): others run until something has made it ready.
+// The current thread waits (it has recorded for what): others run until something has made it
+// ready.
 void suspend(Launch& launch);
 // The current thread stays ready, but others may run first.
 void yield(Launch& launch);
-// After an atomic or an acquire load at `address`: a scheduling point, and the place where deadlocks of
-// spinning threads are found.
+// After an atomic or an acquire load at `address`: a scheduling point, and the place where
+// deadlocks of spinning threads are found.
 void after_atomic(Launch& launch, const void* address, bool changed, Site site);
 
 // The launch ends here with this fault; nothing on this fiber is unwound.

@@ -1,7 +1,8 @@
-// What the checker remembers of memory: for every few bytes of a region the last write and the reads since.
+// What the checker remembers of memory: for every few bytes of a region the last write and the
+// reads since.
 //
-// A cell covers 4 bytes until the first access that is smaller or not aligned to 4; the region is then split
-// into cells of 2 bytes or 1, so that neighbours never alarm each other.
+// A cell covers 4 bytes until the first access that is smaller or not aligned to 4; the region is
+// then split into cells of 2 bytes or 1, so that neighbours never alarm each other.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The shared memory of one block: the dynamic part and one object per SIMT_SHARED declaration, each between
-// gaps. Everything is filled with 0xFF (a NaN in every float format) before the block starts.
+// The shared memory of one block: the dynamic part and one object per SIMT_SHARED declaration, each
+// between gaps. Everything is filled with 0xFF (a NaN in every float format) before the block
+// starts.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -20,9 +21,11 @@ class SharedMemory {
     std::size_t bytes;
   };
 
-  // Forgets the last block's variables and makes the dynamic part, of the exact size, 128-byte aligned.
+  // Forgets the last block's variables and makes the dynamic part, of the exact size, 128-byte
+  // aligned.
   void begin_block(std::size_t dynamic_bytes);
-  // The variable of this key, 16-byte aligned; made on the first call. nullptr: over the static limit.
+  // The variable of this key, 16-byte aligned; made on the first call. nullptr: over the static
+  // limit.
   const Variable* variable(const void* key, std::size_t bytes, const char* name, bool& created);
   void* dynamic() const { return dynamic_; }
   bool contains(const void* address, std::size_t bytes) const;

@@ -1,5 +1,6 @@
-// ldmatrix and mma on a warp: gathers the fragments of all lanes by the layouts of the PTX manual, section
-// "Warp Level Matrix Instructions", and scatters the results. Both need every lane of a full warp.
+// ldmatrix and mma on a warp: gathers the fragments of all lanes by the layouts of the PTX manual,
+// section "Warp Level Matrix Instructions", and scatters the results. Both need every lane of a
+// full warp.
 #include <array>
 #include <cstring>
 
@@ -27,8 +28,9 @@ void require_full_warp(Launch& launch, Block& block, unsigned w, const Collectiv
            " warp " + std::to_string(w) + ": needs all 32 lanes");
 }
 
-// Register m of lane i gets elements (i / 4, i % 4 * 2) and the next one of matrix m; transposed, elements
-// (i % 4 * 2, i / 4) and the one below. Row r of matrix m starts at the address of lane 8 m + r.
+// Register m of lane i gets elements (i / 4, i % 4 * 2) and the next one of matrix m; transposed,
+// elements (i % 4 * 2, i / 4) and the one below. Row r of matrix m starts at the address of lane 8
+// m + r.
 void complete_ldmatrix(Launch& launch, Block& block, unsigned w, const Collective& self) {
   require_full_warp(launch, block, w, self);
   Thread* const lanes = &block.threads[w * kWarpLanes];
@@ -85,7 +87,8 @@ void gather_tf32(Operands& x, unsigned lane, const Fragments& from) {
   x.b[g][t + 4] = decode(from.format, from.b[1]);
 }
 
-// c and d, all shapes: d0, d1 (g, t) and (g, t+1); d2, d3 (g+8, t) and (g+8, t+1), t = lane % 4 * 2.
+// c and d, all shapes: d0, d1 (g, t) and (g, t+1); d2, d3 (g+8, t) and (g+8, t+1), t = lane % 4 *
+// 2.
 void complete_mma(Launch& launch, Block& block, unsigned w, const Collective& self) {
   require_full_warp(launch, block, w, self);
   Thread* const lanes = &block.threads[w * kWarpLanes];

@@ -1,9 +1,10 @@
 // The arithmetic of one mma output element, without warps or fragments.
 //
-// The truncating model is that of docs/bounds.md's tensor-core section: in each step `block` products and
-// the accumulator are aligned to the largest exponent among them, cut to `fraction_bits` below it toward
-// zero, added exactly, and the sum is cut to float. A product's exponent is the sum of its factors', not
-// normalised; a subnormal factor has the smallest exponent of its format.
+// The truncating model is that of docs/bounds.md's tensor-core section: in each step `block`
+// products and the accumulator are aligned to the largest exponent among them, cut to
+// `fraction_bits` below it toward zero, added exactly, and the sum is cut to float. A product's
+// exponent is the sum of its factors', not normalised; a subnormal factor has the smallest exponent
+// of its format.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,7 +13,8 @@
 
 namespace halfulp::gpu::simt {
 
-// significand * 2^(exponent - fraction_bits of its format); special: NaN or infinity, value is in `value`.
+// significand * 2^(exponent - fraction_bits of its format); special: NaN or infinity, value is in
+// `value`.
 struct Factor {
   std::int32_t significand = 0;
   int exponent = 0;
@@ -22,7 +24,8 @@ struct Factor {
 
 enum class FactorFormat : std::uint8_t { f16, bf16, tf32 };
 constexpr int fraction_bits(FactorFormat format) { return format == FactorFormat::bf16 ? 7 : 10; }
-// `bits`: 16 for f16 and bf16; all 32 of a float for tf32, whose lowest 13 are ignored, as hardware does.
+// `bits`: 16 for f16 and bf16; all 32 of a float for tf32, whose lowest 13 are ignored, as hardware
+// does.
 Factor decode(FactorFormat format, std::uint32_t bits);
 
 // c + sum of a[k] b[k], k ascending in blocks; a and b have the same length.
