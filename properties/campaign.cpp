@@ -123,7 +123,7 @@ void Campaign::generate(int jobs, const std::vector<Pairing>& pairs,
     const bool enough = cases ? number >= *cases : seconds_since(began) >= seconds;
     if (enough) return std::nullopt;
     const Pairing& pair = pairs[static_cast<std::size_t>(number % count)];
-    return generated_case(pair, options_.seed, number++ / count);
+    return generated_case(pair, options_.seed, number++ / count, options_.size_max);
   });
   result_.generated += number;
 }
@@ -140,6 +140,7 @@ void Campaign::shrink_failures() {
 
 CampaignResult Campaign::run() {
   const int jobs = host_jobs(options_);
+  result_.jobs = jobs;
   std::vector<gpu::Backend> backends;
   std::ranges::copy_if(options_.backends, std::back_inserter(backends),
                        [&](gpu::Backend backend) { return available(options_, backend); });
@@ -147,7 +148,6 @@ CampaignResult Campaign::run() {
   for (const Pairing& pair : pairings(options_.filters, backends)) {
     (pair.backend == gpu::Backend::cuda ? on_cuda : on_host).push_back(pair);
   }
-  // The rows appear in the registry's order, however few cases there are.
   judge_listed(jobs, false);
   judge_listed(1, true);
   if (options_.from.empty()) {
@@ -187,7 +187,8 @@ std::string complete(CampaignOptions& options) {
     return fmt::format("filter '{}' matches no kernel; `halfulp list` names them", filter);
   }
   std::string error;
-  if (!options.from.empty()) read_cases(options.from, {}, error);  // before anything that takes time
+  if (!options.from.empty())
+    read_cases(options.from, {}, error);  // before anything that takes time
   if (!error.empty()) return error;
   options.states = backend_states();
   if (options.backends.empty()) {

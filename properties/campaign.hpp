@@ -30,6 +30,7 @@ struct CampaignOptions {
   std::string from;  // judge the lines of this file and nothing else
   int jobs = 0;      // host workers; 0: one for each core. cuda has one
   double watchdog_s = 20;
+  int size_max = 100;  // of generated cases, 0 to 100
   bool fixtures = true;
   bool shrink = true;
   ShrinkBudget shrink_budget{2000, 10};  // for each kernel that fails
@@ -72,6 +73,7 @@ struct CampaignResult {
   std::int64_t exact_checked = 0;
   std::int64_t generated = 0;
   std::int64_t restarts = 0;  // workers lost
+  int jobs = 0;               // host workers
   double seconds = 0;         // judging, shrinking aside
   // 0: something passed and nothing failed; 1: a kernel failed or faulted; 3: nothing with power
   // ran.

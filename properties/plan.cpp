@@ -105,7 +105,10 @@ std::vector<Case> read_cases(const std::string& file, const std::vector<gpu::Bac
 
 std::string fixtures_folder() {
   const char* folder = std::getenv("HALFULP_FIXTURES");
-  return folder != nullptr && *folder != '\0' ? folder : HALFULP_SOURCE_FIXTURES;
+  if (folder != nullptr && *folder != '\0') return folder;
+  std::error_code ignored;
+  return std::filesystem::is_directory(HALFULP_SOURCE_FIXTURES, ignored) ? HALFULP_SOURCE_FIXTURES
+                                                                         : "fixtures";
 }
 
 std::vector<std::string> fixture_files() {
@@ -125,7 +128,7 @@ std::vector<std::string> fixture_files() {
   return files;
 }
 
-Case generated_case(const Pairing& pairing, std::uint64_t seed, std::int64_t round) {
+Case generated_case(const Pairing& pairing, std::uint64_t seed, std::int64_t round, int size_max) {
   const gpu::Kernel& kernel = *pairing.kernel;
   const Operation* operation = find_operation(kernel.operation);
   HALFULP_ASSERT(operation != nullptr, kernel.operation);
@@ -136,7 +139,7 @@ Case generated_case(const Pairing& pairing, std::uint64_t seed, std::int64_t rou
   constexpr std::int64_t kSizes = 101;
   constexpr std::int64_t kStride =
       37;  // coprime to 101: visits every size, small and large from the start
-  const int size = static_cast<int>(round * kStride % kSizes);
+  const int size = static_cast<int>(round * kStride % kSizes) * size_max / 100;
   return operation->generate(kernel, pairing.backend, random, size);
 }
 

@@ -36,13 +36,15 @@ std::vector<Case> read_cases(const std::string& file, const std::vector<gpu::Bac
                              std::string& error);
 
 // Where the case files are: $HALFULP_FIXTURES, else fixtures/ of the source tree this was built
-// from.
+// from, else (a binary carried elsewhere) of the folder it runs in.
 std::string fixtures_folder();
 // regressions.cases, then cases/*.cases in the order of their names. Missing files are no error.
 std::vector<std::string> fixture_files();
 
 // Case number `round` of a pairing: depends on seed, pairing and round alone, so that filters, jobs
-// and the other kernels change nothing. Sizes go up and down between 0 and 100 from round to round.
-Case generated_case(const Pairing& pairing, std::uint64_t seed, std::int64_t round);
+// and the other kernels change nothing. Sizes go up and down between 0 and `size_max` from round to
+// round.
+Case generated_case(const Pairing& pairing, std::uint64_t seed, std::int64_t round,
+                    int size_max = 100);
 
 }  // namespace halfulp::properties

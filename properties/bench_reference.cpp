@@ -1,0 +1,105 @@
+// How fast the truth is; see bench.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "gpu/kernel.hpp"
+#include "properties/assert.hpp"
+#include "properties/bench.hpp"
+#include "properties/number.hpp"
+#include "properties/operation.hpp"
+#include "properties/outputs.hpp"
+#include "reference/exact_sum.hpp"
+
+namespace halfulp::properties {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+const gpu::Kernel* first_kernel(std::string_view operation) {
+  const auto kernels = gpu::kernels();
+  const auto found = std::ranges::find(kernels, operation, &gpu::Kernel::operation);
+  return found == kernels.end() ? nullptr : &*found;
+}
+
+// Elements evaluated exactly per second, spread over the outputs.
+double exact_rate(const Operation& operation, const gpu::Kernel& kernel,
+                  const gpu::Problem& problem) {
+  const auto start = Clock::now();
+  std::int64_t evaluated = 0;
+  const auto outputs = output_operands(problem);
+  while (seconds_since(start) < 0.5) {
+    const auto output = static_cast<int>(evaluated % static_cast<std::int64_t>(outputs.size()));
+    const std::int64_t count = outputs[static_cast<std::size_t>(output)]->count();
+    operation.exact(problem, kernel.numerics, {output, evaluated * 7919 % count});
+    ++evaluated;
+  }
+  return static_cast<double>(evaluated) / seconds_since(start);
+}
+
+void bench_operation(const Say& say, std::string_view name) {
+  const Operation* operation = find_operation(name);
+  const gpu::Kernel* kernel = first_kernel(name);
+  if (operation == nullptr || kernel == nullptr) return;
+  const Parsed parsed = parse(fmt::format(
+      "{} {} in=f32 nodes=100000 heads=4 dim=32 graph=random:1000000 fill=normal seed=0x1", name,
+      kernel->name));
+  HALFULP_ASSERT(!parsed.error, parsed.error.what);
+  const auto materialised = Clock::now();
+  const gpu::Problem problem = operation->materialise(parsed.value);
+  const double materialise_s = seconds_since(materialised);
+  double best_s = 1e30;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const auto start = Clock::now();
+    operation->evaluate(problem, kernel->numerics, [](const reference::Rows&) {});
+    best_s = std::min(best_s, seconds_since(start));
+  }
+  say(
+      fmt::format("{:<18} 10^6 edges x 4 x 32, f32: {:.2f} s on one core with bounds, best of 3 "
+                  "(inputs made in {:.2f} s); {:.0f} elements/s exactly",
+                  name, best_s, materialise_s, exact_rate(*operation, *kernel, problem)));
+}
+
+// Dot products of 4096 terms, in products per second.
+double sum_rate(reference::Format format, int exponent_low, int exponent_high) {
+  constexpr std::int64_t kTerms = 4096;
+  std::vector<double> left, right;
+  for (std::int64_t i = 0; i < 2 * kTerms; ++i) {
+    const Draw draw(1, 0, static_cast<std::uint64_t>(i));
+    const std::uint64_t bits = any_exponent(format, draw, exponent_low, exponent_high);
+    (i < kTerms ? left : right).push_back(reference::decode(format, bits));
+  }
+  const auto start = Clock::now();
+  std::int64_t sums = 0;
+  std::uint64_t used = 0;
+  while (seconds_since(start) < 0.5) {
+    reference::ExactSum sum;
+    sum.add_products(left.data(), right.data(), kTerms);
+    used ^= sum.round(format);
+    ++sums;
+  }
+  HALFULP_ASSERT(used != 1, "the sums are used");
+  return static_cast<double>(sums * kTerms) / seconds_since(start);
+}
+
+}  // namespace
+
+void bench_reference(const Say& say) {
+  for (const std::string_view name : {"graph_attention", "scatter_normalize"}) {
+    bench_operation(say, name);
+  }
+  say(fmt::format(
+      "exact sums         fp16 products {:.0f} M/s; fp32 within 2^-20..2^20 {:.0f} M/s; "
+      "fp32 of any exponent {:.0f} M/s",
+      sum_rate(reference::Format::fp16, -14, 15) / 1e6,
+      sum_rate(reference::Format::fp32, -20, 20) / 1e6,
+      sum_rate(reference::Format::fp32, -126, 126) / 1e6));
+}
+
+}  // namespace halfulp::properties
