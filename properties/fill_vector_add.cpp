@@ -30,7 +30,8 @@ std::uint64_t ties(const Scene& scene, Quantity quantity, const Place& place) {
   const bool negative = (bits.words[1] & 1) != 0;
   const bool opposite = (bits.words[1] & 2) != 0;
   // y is half a unit in x's last place, or one unit in y's own last place to either side.
-  const std::int64_t nudge = static_cast<std::int64_t>(bits.below(4, 2)) % 3 - 1;
+  constexpr std::int64_t kNudges[] = {0, 0, 1, -1};
+  const std::int64_t nudge = kNudges[bits.below(4, 2)];
   if (quantity == Quantity::x) {
     return number(scene.format, negative ? -significand : significand, -precision + 1);
   }

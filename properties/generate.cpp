@@ -55,7 +55,7 @@ void choose_common(Choices& choose, const gpu::Kernel& kernel, gpu::Backend back
   if (layout == "gap" || layout == "offset") layout += ":" + std::to_string(choose.between(1, 5));
   c.set("layout", layout);
   if (backend != gpu::Backend::cuda) {
-    const bool all_orders = tiny && choose.one_in(20);
+    const bool all_orders = tiny && choose.one_in(40);
     c.set("order", all_orders ? "exhaustive"
                               : choose.weighted<std::string>(
                                     {{8, "round_robin"}, {1, "reverse"}, {2, "burst"}}));

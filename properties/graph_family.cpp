@@ -42,6 +42,7 @@ bool read_edge(std::string_view text, std::int64_t nodes, std::int64_t& from, st
 }
 std::string edges_error(const GraphRequest& r) {
   std::int64_t from = 0, to = 0;
+  if (r.arguments[0].empty()) return "lists no edge; graph=empty has none";
   for (const std::string_view edge : split(r.arguments[0], ',')) {
     if (read_edge(edge, r.nodes, from, to)) continue;
     return "'" + std::string(edge.substr(0, 40)) +
@@ -143,8 +144,7 @@ std::int64_t block_nodes(const GraphRequest& r) { return r.nodes / r.argument(0)
 std::int64_t block_edges(const GraphRequest& r) { return r.argument(1, 2 * block_nodes(r)); }
 std::string batch_error(const GraphRequest& r) {
   if (r.argument(0) < 1) return "needs at least one graph";
-  if (block_nodes(r) > 0 || r.argument(1) == 0) return {};
-  return "needs as many nodes as graphs";
+  return block_nodes(r) > 0 ? "" : "needs as many nodes as graphs";
 }
 std::int64_t batch_count(const GraphRequest& r) { return r.argument(0) * block_edges(r); }
 void build_batch(const GraphRequest& r, Graph& graph) {

@@ -88,6 +88,14 @@ void choose_graph(Choices& choose, const gpu::Kernel& kernel, Room room, Case& c
   c.set("graph", with_variants(choose, choose_family(choose, kernel, nodes, rows - nodes), nodes));
 }
 
+// Two or three blocks' worth of work: few enough schedules to try them all.
+void choose_tiny(Choices& choose, Case& c) {
+  c.set("nodes", choose.between(1, 2));
+  c.set("graph", "random:" + std::to_string(choose.between(1, 3)));
+  c.set("heads", std::int64_t{1});
+  c.set("dim", choose.between(1, 2));
+}
+
 // In-degrees beyond every split and group of a kernel, on few channels.
 void choose_large_hub(Choices& choose, Case& c) {
   const std::int64_t degree =
@@ -122,6 +130,8 @@ Case generate_graph_case(const gpu::Kernel& kernel, gpu::Backend backend, const 
     choose_large_hub(choose, c);
   } else if (kind <= 2 && size >= 20) {
     choose_real(choose, c);
+  } else if (kind <= 10) {
+    choose_tiny(choose, c);
   } else {
     choose_graph(choose, kernel, room, c);
   }

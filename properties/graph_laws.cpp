@@ -120,6 +120,7 @@ Relation batching(const Case&, const gpu::Problem& problem) {
 // Three nodes without edges, at the front, in the middle and at the end, full of NaN: nobody notices.
 Relation isolated_nodes(const Case&, const gpu::Problem& problem) {
   const Graph old = graph_of(problem);
+  if (old.nodes == 0) return {};
   Rows to = identity(old.nodes);
   for (std::int64_t& node : to) node += node < old.nodes / 2 ? 1 : 2;
   GraphMove move;

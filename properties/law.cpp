@@ -58,7 +58,7 @@ bool compatible(Format format, double first, double related, double bound) {
   const double near = std::isinf(first) ? std::copysign(largest, first) : first;
   if (std::isinf(first) && std::isinf(related)) return false;  // opposite signs
   const double reach = (bound + half_ulp(format, near)) * (1 + 0x1p-30);
-  const double low = std::isinf(first) && first > 0 ? near - reach : near - reach;
+  const double low = near - reach;
   const double high = near + reach;
   return reference::round_to(format, low) <= related &&
          related <= reference::round_to(format, high);

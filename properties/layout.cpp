@@ -36,7 +36,7 @@ void permute(gpu::Operand& operand) {
   pad(operand, 0);
   if (operand.extent.size() != 3) return;
   operand.stride[0] = operand.extent[2];
-  operand.stride[1] = operand.extent[0] * operand.extent[2];
+  operand.stride[1] = std::max<std::int64_t>(operand.extent[0], 1) * operand.extent[2];
 }
 
 void broadcast(gpu::Operand& operand, const Draw& draw) {
