@@ -218,7 +218,7 @@ std::vector<BoundTerm> explain_score(const GraphAttention& op, Element element) 
   (void)scores.weigh(edge, head, q_rows.row(op.destination[edge], head), row);
   const std::size_t at = static_cast<std::size_t>(d);
   const double bound = buffer.bound[at];
-  if (!std::isfinite(bound)) return {{"may be of another class", "[B10]", bound}};
+  if (!std::isfinite(bound)) return {{"may be of another class", "[B13]", bound}};
   const bool last = op.arithmetic.output == op.arithmetic.compute;
   const double e = std::abs(op.e.at(edge, head, d));
   const double rounding =

@@ -27,7 +27,7 @@ Mean mean_of(const GraphAttention& op, std::span<const Weight> weights) {
   mean.denominator_error_any =
       (tree.of_magnitude + tree.of_result) * (mean.denominator + moved) + tree.constant;
   mean.denominator_error = mean.denominator_error_any;
-  if (mean.weights_exact && n <= 0x1p23 && op.epsilon >= 0x1p-100) {
+  if (mean.weights_exact && n <= 0x1p23 && op.epsilon >= 0x1p-100 && op.epsilon <= 1) {
     mean.denominator_error = std::min(mean.denominator_error, op.epsilon);  // [B4]
   }
   mean.denominator_least = mean.denominator - moved - mean.denominator_error;

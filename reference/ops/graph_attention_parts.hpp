@@ -50,7 +50,7 @@ struct Logit {
   bool imprecise = false;  // the error in double is not negligible: take the exact sum
 };
 Logit logit_of(const ScoreModel& model, const ScoreRow& row, std::int64_t dim);
-// The same for rows with NaN or infinities; corrects the row too [B10].
+// The same for rows with NaN or infinities; corrects the row too [B13].
 Logit classify_row(const ScoreModel& model, const float* k, const float* q, const float* e,
                    std::int64_t dim, const ScoreRow& row);
 

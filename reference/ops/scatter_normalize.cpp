@@ -120,7 +120,7 @@ class Scatter {
   // [B4] Without epsilon no order of summing the scores would round.
   bool epsilon_only(std::span<const std::int64_t> edges, std::int64_t head, double largest) {
     if (op_.epsilon < 0x1p-100) return false;
-    const double q = quantum(largest, 23, 0x1p-100);
+    const double q = quantum(largest, 23, quantum(op_.epsilon, 0, 0));
     return std::all_of(edges.begin(), edges.end(), [&](std::int64_t edge) {
       return is_multiple(op_.scores.at(edge, head), q);
     });

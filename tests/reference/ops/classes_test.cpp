@@ -1,5 +1,6 @@
-// NaN, infinities and overflow in graph attention and scatter_normalize: what every legal kernel gives is
-// stated as a class with bound 0, and what depends on order is left open (an infinite bound).
+// NaN, infinities and overflow in graph attention and scatter_normalize: what every legal kernel
+// gives is stated as a class with bound 0, and what depends on order is left open (an infinite
+// bound).
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -8,7 +8,8 @@
 
 namespace halfulp::reference::simulated {
 
-// Above 1: outside. `result` is before the last rounding and carries the error of one double operation.
+// Above 1: outside. `result` is before the last rounding and carries the error of one double
+// operation.
 inline double error_over_bound(double result, const Enclosure& truth, double bound) {
   constexpr double kOutside = std::numeric_limits<double>::infinity();
   if (std::isinf(bound)) return 0;

@@ -1,4 +1,5 @@
-// Inputs whose answer no legal kernel can miss: the bound that the data themselves yield is 0 or next to it.
+// Inputs whose answer no legal kernel can miss: the bound that the data themselves yield is 0 or
+// next to it.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// The lemmas under all bounds, each against float arithmetic in random trees and, where few numbers are
-// enough, in every order.
+// The lemmas under all bounds, each against float arithmetic in random trees and, where few
+// numbers are enough, in every order.
 #include "reference/rounding_error.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Simulated kernels: float arithmetic in every order, tree and contraction that the declared Arithmetic
-// allows, and data that stress it. Independent of the bounds they test.
+// Simulated kernels: float arithmetic in every order, tree and contraction that the declared
+// Arithmetic allows, and data that stress it. Independent of the bounds they test.
 #pragma once
 #include <cstdint>
 #include <random>

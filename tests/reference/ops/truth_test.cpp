@@ -1,5 +1,5 @@
-// evaluate() and exact() against a third computation: 50 digits of another arithmetic (cpp_bin_float),
-// written from the definition, over every storage format and uneven layouts.
+// evaluate() and exact() against a third computation: 50 digits of another arithmetic
+// (cpp_bin_float), written from the definition, over every storage format and uneven layouts.
 #include <gtest/gtest.h>
 
 #include <boost/multiprecision/cpp_bin_float.hpp>
