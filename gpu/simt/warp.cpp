@@ -121,7 +121,8 @@ void join_collective(Launch& launch, Mask mask, const char* operation,
     const Collective& other = warp.pending[i];
     if (other.mask == mask && other.operation == operation) {
       position = i;
-    } else if ((other.mask & mask) != 0) {
+    } else if ((other.mask & thread.bit()) != 0 && (other.arrived & mask) != 0) {
+      // They wait for this lane, and this lane would wait for them.
       fail(launch, FaultKind::divergence,
            "divergent warp operation: " + print(thread) + " reached " + operation + " at " +
                print(site) + " while lanes in its mask wait in " + other.operation + " at " +
