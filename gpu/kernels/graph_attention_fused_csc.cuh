@@ -8,7 +8,11 @@
 
 namespace halfulp::gpu::HALFULP_BUILD {
 
-inline constexpr int kFusedCscBlock = 128;
+inline constexpr int kFusedCscBlock = 64;
+// Resident blocks a multiprocessor that the compiler is to make room for: wide storage is short of loads in
+// flight, 16-bit storage holds twice the elements a thread and would spill.
+template <class T>
+inline constexpr int kFusedCscResident = sizeof(T) == 4 ? 24 : 1;
 
 // NaN stays NaN: fminf and fmaxf would swallow it.
 __device__ inline float fused_csc_clamp(float x) {
@@ -17,20 +21,27 @@ __device__ inline float fused_csc_clamp(float x) {
   return x;
 }
 
+__device__ inline Edge fused_csc_edge(const GraphAttention& g, std::uint32_t position, bool valid) {
+  Edge edge;
+  edge.valid = valid;
+  if (valid) edge.id = g.edge_id[position];
+  if (valid) edge.source = g.column_source[position];
+  return edge;
+}
+
 // Scores one edge and stores the scores at its physical id; returns this lane's part of the logit.
 // `query` holds the first slice, and stays so unless the row has more than one.
 template <class T, bool kVector>
 __device__ inline float fused_csc_score(const GraphAttention& g, std::int64_t node,
                                         std::int64_t head, const Edge& edge, Slice part, bool store,
                                         float (&query)[kPack<T>]) {
-  const int width = part.lanes * kPack<T>;
   float sum = 0.0f;
-  for (; part.first < g.dim; part.first += width) {
+  do {
     float key[kPack<T>];
     float score[kPack<T>];
     load_slice<kVector>(row_of<const T>(g.k, edge.source, head), part, edge.valid, key);
     load_slice<kVector>(row_of<const T>(g.e, edge.id, head), part, edge.valid, score);
-    if (g.dim > width) {
+    if (!kVector && g.dim > part.lanes * kPack<T>) {
       load_slice<kVector>(row_of<const T>(g.q, node, head), part, edge.valid, query);
     }
     SIMT_UNROLL
@@ -40,20 +51,19 @@ __device__ inline float fused_csc_score(const GraphAttention& g, std::int64_t no
       sum += score[i];
     }
     store_slice<kVector>(row_of<T>(g.e_out, edge.id, head), part, store, score);
-  }
+  } while (next_slice<kVector, T>(part));
   return sum;
 }
 
 template <class T, bool kVector>
-__global__ void __launch_bounds__(kFusedCscBlock)
+__global__ void __launch_bounds__(kFusedCscBlock, kFusedCscResident<T>)
     graph_attention_fused_csc_kernel(GraphAttention g, Spread spread) {
   SIMT_SHARED(float, numerators, [kFusedCscBlock][kPack<T>]);
   SIMT_SHARED(float, denominators, [kFusedCscBlock]);
   const Seat seat = seat_of(spread, threadIdx.x);
-  const int width = spread.lanes * kPack<T>;
   const std::int64_t node = blockIdx.x;
-  const std::int64_t begin = g.column_pointer[node];
-  const std::int64_t end = g.column_pointer[node + 1];
+  const auto begin = static_cast<std::uint32_t>(g.column_pointer[node]);
+  const auto end = static_cast<std::uint32_t>(g.column_pointer[node + 1]);
 
   for (std::int64_t head0 = 0; head0 < g.heads; head0 += spread.heads) {
     const std::int64_t head = head0 + seat.head;
@@ -62,16 +72,17 @@ __global__ void __launch_bounds__(kFusedCscBlock)
     float query[kPack<T>];
     load_slice<kVector>(row_of<const T>(g.q, node, head), start, active, query);
 
-    for (Slice mine = start; mine.first < g.dim; mine.first += width) {
+    Slice mine = start;
+    do {
       float numerator[kPack<T>] = {};
       float denominator = seat.slot == 0 ? g.epsilon : 0.0f;
       // Every thread of a warp takes every step, since the lanes of a row exchange their sums.
-      for (std::int64_t step = begin; step < end; step += spread.slots) {
-        const std::int64_t position = step + seat.slot;
-        Edge edge;
-        edge.valid = active && position < end;
-        if (edge.valid) edge.id = g.edge_id[position];
-        if (edge.valid) edge.source = g.column_source[position];
+      std::uint32_t position = begin + seat.slot;
+      Edge next = fused_csc_edge(g, position, active && position < end);
+      for (std::uint32_t step = begin; step < end; step += spread.slots) {
+        const Edge edge = next;
+        position += spread.slots;
+        next = fused_csc_edge(g, position, active && position < end);  // one step ahead
         float value[kPack<T>];
         load_slice<kVector>(row_of<const T>(g.v, edge.source, head), mine, edge.valid, value);
         const bool store = edge.valid && mine.first == 0;
@@ -96,7 +107,7 @@ __global__ void __launch_bounds__(kFusedCscBlock)
         store_slice<kVector>(row_of<T>(g.out, node, head), mine, active, numerator);
       }
       __syncthreads();
-    }
+    } while (next_slice<kVector, T>(mine));
   }
 }
 

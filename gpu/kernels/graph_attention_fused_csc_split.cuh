@@ -9,7 +9,7 @@
 
 namespace halfulp::gpu::HALFULP_BUILD {
 
-inline constexpr int kFusedCscSplitBlock = 128;
+inline constexpr int kFusedCscSplitBlock = 64;
 inline constexpr std::int64_t kFusedCscSplitEdges = 256;
 
 // NaN stays NaN: fminf and fmaxf would swallow it.
@@ -19,20 +19,28 @@ __device__ inline float fused_csc_split_clamp(float x) {
   return x;
 }
 
+__device__ inline Edge fused_csc_split_edge(const GraphAttention& g, std::uint32_t position,
+                                            bool valid) {
+  Edge edge;
+  edge.valid = valid;
+  if (valid) edge.id = g.edge_id[position];
+  if (valid) edge.source = g.column_source[position];
+  return edge;
+}
+
 // Scores one edge and stores the scores at its physical id; returns this lane's part of the logit.
 // `query` holds the first slice, and stays so unless the row has more than one.
 template <class T, bool kVector>
 __device__ inline float fused_csc_split_score(const GraphAttention& g, std::int64_t node,
                                               std::int64_t head, const Edge& edge, Slice part,
                                               bool store, float (&query)[kPack<T>]) {
-  const int width = part.lanes * kPack<T>;
   float sum = 0.0f;
-  for (; part.first < g.dim; part.first += width) {
+  do {
     float key[kPack<T>];
     float score[kPack<T>];
     load_slice<kVector>(row_of<const T>(g.k, edge.source, head), part, edge.valid, key);
     load_slice<kVector>(row_of<const T>(g.e, edge.id, head), part, edge.valid, score);
-    if (g.dim > width) {
+    if (!kVector && g.dim > part.lanes * kPack<T>) {
       load_slice<kVector>(row_of<const T>(g.q, node, head), part, edge.valid, query);
     }
     SIMT_UNROLL
@@ -42,16 +50,16 @@ __device__ inline float fused_csc_split_score(const GraphAttention& g, std::int6
       sum += score[i];
     }
     store_slice<kVector>(row_of<T>(g.e_out, edge.id, head), part, store, score);
-  }
+  } while (next_slice<kVector, T>(part));
   return sum;
 }
 
 // The part of a node that one block sums, and where its sums go when the node is a hub.
 struct FusedCscSplitRange {
   std::int64_t node = 0;
-  std::int64_t begin = 0, end = 0;  // CSC positions
-  float* numerator = nullptr;       // (heads, dim), nullptr: divide and store the node's output
-  float* denominator = nullptr;     // (heads)
+  std::uint32_t begin = 0, end = 0;  // CSC positions
+  float* numerator = nullptr;        // (heads, dim), nullptr: divide and store the node's output
+  float* denominator = nullptr;      // (heads)
 };
 
 // Partial sums of one range: (ranges, 2, heads * dim) numerators and (ranges, 2, heads)
@@ -116,22 +124,22 @@ __device__ inline void fused_csc_split_sum(const GraphAttention& g, const Spread
   SIMT_SHARED(float, numerators, [kFusedCscSplitBlock][kPack<T>]);
   SIMT_SHARED(float, denominators, [kFusedCscSplitBlock]);
   const Seat seat = seat_of(spread, threadIdx.x);
-  const int width = spread.lanes * kPack<T>;
   for (std::int64_t head0 = 0; head0 < g.heads; head0 += spread.heads) {
     const std::int64_t head = head0 + seat.head;
     const bool active = seat.slot < spread.slots && head < g.heads;
     const Slice start{0, g.dim, spread.lanes, seat.lane};
     float query[kPack<T>];
     load_slice<kVector>(row_of<const T>(g.q, range.node, head), start, active, query);
-    for (Slice mine = start; mine.first < g.dim; mine.first += width) {
+    Slice mine = start;
+    do {
       float numerator[kPack<T>] = {};
       float denominator = 0.0f;
-      for (std::int64_t step = range.begin; step < range.end; step += spread.slots) {
-        const std::int64_t position = step + seat.slot;
-        Edge edge;
-        edge.valid = active && position < range.end;
-        if (edge.valid) edge.id = g.edge_id[position];
-        if (edge.valid) edge.source = g.column_source[position];
+      std::uint32_t position = range.begin + seat.slot;
+      Edge next = fused_csc_split_edge(g, position, active && position < range.end);
+      for (std::uint32_t step = range.begin; step < range.end; step += spread.slots) {
+        const Edge edge = next;
+        position += spread.slots;
+        next = fused_csc_split_edge(g, position, active && position < range.end);  // one step ahead
         float value[kPack<T>];
         load_slice<kVector>(row_of<const T>(g.v, edge.source, head), mine, edge.valid, value);
         const bool store = edge.valid && mine.first == 0;
@@ -158,7 +166,7 @@ __device__ inline void fused_csc_split_sum(const GraphAttention& g, const Spread
         }
       }
       __syncthreads();
-    }
+    } while (next_slice<kVector, T>(mine));
   }
 }
 
@@ -171,7 +179,9 @@ __global__ void __launch_bounds__(kFusedCscSplitBlock)
   const std::int64_t block = blockIdx.x;
   if (block < g.nodes) {
     if (fused_csc_split_is_hub(g, block)) return;
-    const FusedCscSplitRange whole{block, g.column_pointer[block], g.column_pointer[block + 1]};
+    FusedCscSplitRange whole{block};
+    whole.begin = static_cast<std::uint32_t>(g.column_pointer[block]);
+    whole.end = static_cast<std::uint32_t>(g.column_pointer[block + 1]);
     fused_csc_split_sum<T, kVector>(g, spread, whole);
     return;
   }
@@ -184,8 +194,8 @@ __global__ void __launch_bounds__(kFusedCscSplitBlock)
     if (fused_csc_split_is_hub(g, node)) {
       const std::int64_t place = fused_csc_split_place(g, node, range);
       FusedCscSplitRange part{node};
-      part.begin = max(begin, std::int64_t{g.column_pointer[node]});
-      part.end = min(end, std::int64_t{g.column_pointer[node + 1]});
+      part.begin = static_cast<std::uint32_t>(max(begin, std::int64_t{g.column_pointer[node]}));
+      part.end = static_cast<std::uint32_t>(min(end, std::int64_t{g.column_pointer[node + 1]}));
       part.numerator = sums.numerator + place * g.heads * g.dim;
       part.denominator = sums.denominator + place * g.heads;
       fused_csc_split_sum<T, kVector>(g, spread, part);

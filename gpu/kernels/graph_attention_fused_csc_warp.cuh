@@ -7,6 +7,9 @@
 namespace halfulp::gpu::HALFULP_BUILD {
 
 inline constexpr int kFusedCscWarpBlock = 128;
+// As in fused_csc.
+template <class T>
+inline constexpr int kFusedCscWarpResident = sizeof(T) == 4 ? 12 : 1;
 inline constexpr int kFusedCscWarps = kFusedCscWarpBlock / 32;
 
 // NaN stays NaN: fminf and fmaxf would swallow it.
@@ -16,20 +19,28 @@ __device__ inline float fused_csc_warp_clamp(float x) {
   return x;
 }
 
+__device__ inline Edge fused_csc_warp_edge(const GraphAttention& g, std::uint32_t position,
+                                           bool valid) {
+  Edge edge;
+  edge.valid = valid;
+  if (valid) edge.id = g.edge_id[position];
+  if (valid) edge.source = g.column_source[position];
+  return edge;
+}
+
 // Scores one edge and stores the scores at its physical id; returns this lane's part of the logit.
 // `query` holds the first slice, and stays so unless the row has more than one.
 template <class T, bool kVector>
 __device__ inline float fused_csc_warp_score(const GraphAttention& g, std::int64_t node,
                                              std::int64_t head, const Edge& edge, Slice part,
                                              bool store, float (&query)[kPack<T>]) {
-  const int width = part.lanes * kPack<T>;
   float sum = 0.0f;
-  for (; part.first < g.dim; part.first += width) {
+  do {
     float key[kPack<T>];
     float score[kPack<T>];
     load_slice<kVector>(row_of<const T>(g.k, edge.source, head), part, edge.valid, key);
     load_slice<kVector>(row_of<const T>(g.e, edge.id, head), part, edge.valid, score);
-    if (g.dim > width) {
+    if (!kVector && g.dim > part.lanes * kPack<T>) {
       load_slice<kVector>(row_of<const T>(g.q, node, head), part, edge.valid, query);
     }
     SIMT_UNROLL
@@ -39,34 +50,34 @@ __device__ inline float fused_csc_warp_score(const GraphAttention& g, std::int64
       sum += score[i];
     }
     store_slice<kVector>(row_of<T>(g.e_out, edge.id, head), part, store, score);
-  }
+  } while (next_slice<kVector, T>(part));
   return sum;
 }
 
 template <class T, bool kVector>
-__global__ void __launch_bounds__(kFusedCscWarpBlock)
+__global__ void __launch_bounds__(kFusedCscWarpBlock, kFusedCscWarpResident<T>)
     graph_attention_fused_csc_warp_kernel(GraphAttention g, Spread spread) {
   const Seat seat = seat_of(spread, threadIdx.x % 32);
-  const int width = spread.lanes * kPack<T>;
   const std::int64_t warp = std::int64_t{blockIdx.x} * kFusedCscWarps + threadIdx.x / 32;
   const std::int64_t node = warp / g.heads;
   const std::int64_t head = warp % g.heads;
   if (node >= g.nodes) return;
-  const std::int64_t begin = g.column_pointer[node];
-  const std::int64_t end = g.column_pointer[node + 1];
+  const auto begin = static_cast<std::uint32_t>(g.column_pointer[node]);
+  const auto end = static_cast<std::uint32_t>(g.column_pointer[node + 1]);
   const Slice start{0, g.dim, spread.lanes, seat.lane};
   float query[kPack<T>];
   load_slice<kVector>(row_of<const T>(g.q, node, head), start, true, query);
 
-  for (Slice mine = start; mine.first < g.dim; mine.first += width) {
+  Slice mine = start;
+  do {
     float numerator[kPack<T>] = {};
     float denominator = seat.slot == 0 ? g.epsilon : 0.0f;
-    for (std::int64_t step = begin; step < end; step += spread.slots) {
-      const std::int64_t position = step + seat.slot;
-      Edge edge;
-      edge.valid = position < end;
-      if (edge.valid) edge.id = g.edge_id[position];
-      if (edge.valid) edge.source = g.column_source[position];
+    std::uint32_t position = begin + seat.slot;
+    Edge next = fused_csc_warp_edge(g, position, position < end);
+    for (std::uint32_t step = begin; step < end; step += spread.slots) {
+      const Edge edge = next;
+      position += spread.slots;
+      next = fused_csc_warp_edge(g, position, position < end);  // one step ahead
       float value[kPack<T>];
       load_slice<kVector>(row_of<const T>(g.v, edge.source, head), mine, edge.valid, value);
       const bool store = edge.valid && mine.first == 0;
@@ -82,7 +93,7 @@ __global__ void __launch_bounds__(kFusedCscWarpBlock)
 
     // Only the first `end - begin` slots have seen an edge; slot 0 gets their sum.
     for (int offset = spread.lanes; offset < 32; offset *= 2) {
-      if (offset >= (end - begin) * spread.lanes) break;
+      if (static_cast<unsigned>(offset) >> spread.lanes_log2 >= end - begin) break;
       denominator += __shfl_xor_sync(0xffffffffu, denominator, offset);
       SIMT_UNROLL
       for (int i = 0; i < kPack<T>; ++i) {
@@ -93,7 +104,7 @@ __global__ void __launch_bounds__(kFusedCscWarpBlock)
     SIMT_UNROLL
     for (int i = 0; i < kPack<T>; ++i) numerator[i] /= denominator;
     store_slice<kVector>(row_of<T>(g.out, node, head), mine, seat.slot == 0, numerator);
-  }
+  } while (next_slice<kVector, T>(mine));
 }
 
 Status graph_attention_fused_csc_warp(const Arguments& arguments) {

@@ -7,28 +7,31 @@
 
 namespace halfulp::gpu::HALFULP_BUILD {
 
-inline constexpr int kScatterGatherCscBlock = 128;
+inline constexpr int kScatterGatherCscBlock = 64;
 
 template <class T, bool kVector>
-__global__ void __launch_bounds__(kScatterGatherCscBlock)
+__global__ void __launch_bounds__(kScatterGatherCscBlock, 32)
     scatter_normalize_gather_csc_kernel(ScatterNormalize s, Spread spread) {
   SIMT_SHARED(float, numerators, [kScatterGatherCscBlock][kPack<T>]);
   SIMT_SHARED(float, denominators, [kScatterGatherCscBlock]);
   const Seat seat = seat_of(spread, threadIdx.x);
   const std::int64_t node = blockIdx.x;
-  const std::int64_t begin = s.column_pointer[node];
-  const std::int64_t end = s.column_pointer[node + 1];
+  const auto begin = static_cast<std::uint32_t>(s.column_pointer[node]);
+  const auto end = static_cast<std::uint32_t>(s.column_pointer[node + 1]);
 
   for (std::int64_t head0 = 0; head0 < s.heads; head0 += spread.heads) {
     const std::int64_t head = head0 + seat.head;
     const bool active = seat.slot < spread.slots && head < s.heads;
     Slice slice{0, s.dim, spread.lanes, seat.lane};
-    for (; slice.first < s.dim; slice.first += spread.lanes * kPack<T>) {
+    do {
       float numerator[kPack<T>] = {};
       float denominator = 0.0f;
-      const std::int64_t first = active ? begin + seat.slot : end;
-      for (std::int64_t position = first; position < end; position += spread.slots) {
-        const std::int64_t edge = s.edge_id[position];
+      std::uint32_t position = active ? begin + seat.slot : end;
+      std::int32_t next = position < end ? s.edge_id[position] : 0;
+      while (position < end) {
+        const std::int64_t edge = next;
+        position += spread.slots;
+        if (position < end) next = s.edge_id[position];  // one step ahead
         float value[kPack<T>];
         load_slice<kVector>(row_of<const T>(s.values, edge, head), slice, true, value);
         denominator += to_float(row_of<const T>(s.scores, edge, 0)[head]);
@@ -48,7 +51,7 @@ __global__ void __launch_bounds__(kScatterGatherCscBlock)
         store_slice<kVector>(row_of<T>(s.out, node, head), slice, active, numerator);
       }
       __syncthreads();
-    }
+    } while (next_slice<kVector, T>(slice));
   }
 }
 

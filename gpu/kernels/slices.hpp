@@ -19,8 +19,8 @@ namespace halfulp::gpu::HALFULP_BUILD {
 struct Spread {
   int lanes = 1;  // threads a row: a power of two, at most 32
   int lanes_log2 = 0;
-  int heads = 1;  // heads side by side in a block
-  int slots = 1;  // edges side by side in a block
+  unsigned heads = 1;  // heads side by side in a block
+  unsigned slots = 1;  // edges side by side in a block
 };
 
 inline Spread spread_over(int threads, std::int64_t heads, std::int64_t dim, int pack) {
@@ -29,8 +29,8 @@ inline Spread spread_over(int threads, std::int64_t heads, std::int64_t dim, int
     spread.lanes *= 2;
     ++spread.lanes_log2;
   }
-  const int groups = threads / spread.lanes;
-  spread.heads = heads < groups ? static_cast<int>(heads) : groups;
+  const auto groups = static_cast<unsigned>(threads / spread.lanes);
+  spread.heads = heads < groups ? static_cast<unsigned>(heads) : groups;
   spread.slots = groups / spread.heads;
   return spread;
 }
@@ -38,17 +38,16 @@ inline Spread spread_over(int threads, std::int64_t heads, std::int64_t dim, int
 // A thread's place; threads left over have slot >= Spread::slots.
 struct Seat {
   int lane = 0;
-  int head = 0;
-  int slot = 0;
+  unsigned head = 0;
+  unsigned slot = 0;
 };
 
 __device__ inline Seat seat_of(const Spread& spread, unsigned thread) {
   const unsigned group = thread >> spread.lanes_log2;
-  const unsigned heads = static_cast<unsigned>(spread.heads);
   Seat seat;
   seat.lane = static_cast<int>(thread) & (spread.lanes - 1);
-  seat.slot = static_cast<int>(group / heads);
-  seat.head = static_cast<int>(group - group / heads * heads);
+  seat.slot = group / spread.heads;
+  seat.head = group - seat.slot * spread.heads;
   return seat;
 }
 
@@ -58,17 +57,18 @@ __device__ inline T* row_of(const Tensor& tensor, std::int64_t i, std::int64_t h
   return static_cast<T*>(tensor.data) + (i * tensor.stride[0] + head * tensor.stride[1]);
 }
 
-// Whether every row of the tensor may be read and written 16 bytes at a time.
+// Whether every row of the tensor may be read and written 16 bytes at a time, in one slice.
 template <class T>
 bool vectorises(const Tensor& tensor, std::int64_t dim) {
   return reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0 && dim % kPack<T> == 0 &&
-         tensor.stride[0] % kPack<T> == 0 && tensor.stride[1] % kPack<T> == 0;
+         dim <= 32 * kPack<T> && tensor.stride[0] % kPack<T> == 0 &&
+         tensor.stride[1] % kPack<T> == 0;
 }
 
 // An edge as the fused kernels see it from a CSC position.
 struct Edge {
-  std::int64_t id = 0;  // physical edge
-  std::int64_t source = 0;
+  std::int32_t id = 0;  // physical edge
+  std::int32_t source = 0;
   bool valid = false;  // false: past the end, weighs nothing, is neither read nor stored
 };
 
@@ -80,10 +80,22 @@ struct Slice {
   int lane = 0;
 };
 
+// Moves on to the row's next slice; false when there is none. In vector mode a row is one slice.
+template <bool kVector, class T>
+__device__ inline bool next_slice(Slice& slice) {
+  if constexpr (kVector) {
+    return false;
+  } else {
+    slice.first += slice.lanes * kPack<T>;
+    return slice.first < slice.dim;
+  }
+}
+
 // The row's element that is the thread's i-th, possibly past the end of the row.
 template <bool kVector, class T>
 __device__ inline std::int64_t element_of(const Slice& slice, int i) {
-  return slice.first + (kVector ? slice.lane * kPack<T> + i : i * slice.lanes + slice.lane);
+  if constexpr (kVector) return slice.lane * kPack<T> + i;
+  return slice.first + i * slice.lanes + slice.lane;
 }
 
 // x = the thread's share, zeros past the end of the row; all zeros unless valid.
@@ -125,9 +137,8 @@ template <int kBlock, int kWidth>
 __device__ inline void add_slots(const Spread& spread, const float (&numerators)[kBlock][kWidth],
                                  const float (&denominators)[kBlock], float (&numerator)[kWidth],
                                  float& denominator) {
-  const int slot_threads = spread.heads * spread.lanes;
-  for (int slot = 1; slot < spread.slots; ++slot) {
-    const int other = static_cast<int>(threadIdx.x) + slot * slot_threads;
+  for (unsigned slot = 1; slot < spread.slots; ++slot) {
+    const unsigned other = threadIdx.x + (slot * spread.heads << spread.lanes_log2);
     denominator += denominators[other];
     SIMT_UNROLL
     for (int i = 0; i < kWidth; ++i) numerator[i] += numerators[other][i];

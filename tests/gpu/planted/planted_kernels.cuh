@@ -64,7 +64,11 @@ __global__ void planted_divergence_kernel(VectorAdd v) {
 __global__ void planted_misaligned_kernel(VectorAdd v) {
   const float* x = static_cast<const float*>(v.x.data);
   const float4 four = simt::load_vector<float4>(x + (aligned16(x) ? 1 : 0));
-  static_cast<float*>(v.z.data)[0] = four.x;
+  float* z = static_cast<float*>(v.z.data);
+  z[0] = four.x;
+  z[1] = four.y;
+  z[2] = four.z;
+  z[3] = four.w;
 }
 
 // Every block takes a ticket; the order of the blocks is the answer.
