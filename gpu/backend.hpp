@@ -2,8 +2,8 @@
 //
 //   Outcome outcome = run(kernel, Backend::host_checked, problem, schedule);
 //
-// Each call launches at least twice: outputs and workspaces are filled first with NaN, then with a large
-// finite value. On the host backends the schedule may mean many launches (exhaustive).
+// Each call launches at least twice: outputs and workspaces are filled first with NaN, then with a
+// large finite value. On the host backends the schedule may mean many launches (exhaustive).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,25 +20,25 @@ std::string_view name(Order order);
 // How the host executor interleaves blocks and warps. The cuda backend ignores it.
 struct Schedule {
   Order order = Order::round_robin;
-  int resident = 4;               // blocks resident at once
-  int preemption_bound = 2;       // exhaustive: involuntary switches per schedule
+  int resident = 4;                   // blocks resident at once
+  int preemption_bound = 2;           // exhaustive: involuntary switches per schedule
   std::int64_t schedules_max = 2000;  // exhaustive: stop after that many, and say so
-  std::uint64_t seed = 1;         // burst
+  std::uint64_t seed = 1;             // burst
 };
 
 enum class FaultKind : std::uint8_t {
   none,
-  refused,           // the entry point refused legal arguments
-  launch_error,      // launch or sticky error
-  out_of_bounds,     // host-checked, or a guard band changed
+  refused,        // the entry point refused legal arguments
+  launch_error,   // launch or sticky error
+  out_of_bounds,  // host-checked, or a guard band changed
   input_overwritten,
-  never_written,     // an output element still holds the poison of both fills
-  uninitialised,     // a read of memory nothing wrote
+  never_written,  // an output element still holds the poison of both fills
+  uninitialised,  // a read of memory nothing wrote
   race,
-  deadlock,          // also a wait on a block that can never become resident
-  divergence,        // barrier or warp operation reached by the wrong threads
-  timed_out,         // the watchdog ended the call
-  crashed,           // a signal, or a sticky CUDA error
+  deadlock,    // also a wait on a block that can never become resident
+  divergence,  // barrier or warp operation reached by the wrong threads
+  timed_out,   // the watchdog ended the call
+  crashed,     // a signal, or a sticky CUDA error
 };
 std::string_view name(FaultKind kind);
 
@@ -52,16 +52,18 @@ struct Fault {
 using Outputs = std::vector<std::vector<std::byte>>;
 
 struct Outcome {
-  Fault fault;                   // the first one
-  std::vector<Outputs> outputs;  // distinct results over fills and schedules, in order of appearance
+  Fault fault;  // the first one
+  // Distinct results over fills and schedules, in order of appearance.
+  std::vector<Outputs> outputs;
   std::int64_t launches = 0;
   bool schedules_exhausted = false;
 };
 
-bool available(Backend backend);            // compiled in and usable here
+bool available(Backend backend);                  // compiled in and usable here
 std::string unavailable_reason(Backend backend);  // empty when available
 std::string device_name(Backend backend);
-Outcome run(const Kernel& kernel, Backend backend, const Problem& problem, const Schedule& schedule);
+Outcome run(const Kernel& kernel, Backend backend, const Problem& problem,
+            const Schedule& schedule);
 
 // Median time of one call over `repeats` warm launches, with device events on cuda.
 struct Timing {

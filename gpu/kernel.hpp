@@ -11,18 +11,24 @@
 
 namespace halfulp::gpu {
 
-// An operand as the entry point sees it: a pointer valid where the kernel runs, sizes and strides in elements.
+// An operand as the entry point sees it: a pointer valid where the kernel runs, sizes and strides
+// in elements.
 struct Argument {
   void* data = nullptr;
   const Operand* operand = nullptr;
-  template <class T> T* as() const { return static_cast<T*>(data); }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
 };
 
-// Workspace memory comes from the backend, so that it is guarded, poisoned and counted like any operand.
+// Workspace memory comes from the backend, so that it is guarded, poisoned and counted like any
+// operand.
 class Workspaces {
  public:
   virtual ~Workspaces() = default;
-  // `bytes` of memory where the kernel runs, 256-byte aligned, poisoned, valid until the call has ended.
+  // `bytes` of memory where the kernel runs, 256-byte aligned, poisoned, valid until the call has
+  // ended.
   virtual void* take(std::string_view name, std::int64_t bytes) = 0;
 };
 
@@ -35,7 +41,8 @@ struct Arguments {
   const Argument& operator[](std::string_view name) const;
 };
 
-// Empty text: launched. Otherwise nothing was launched and the text names the argument and what to do.
+// Empty text: launched. Otherwise nothing was launched and the text names the argument and what to
+// do.
 struct Status {
   std::string refused;
   std::string launch_error;  // what the launch itself reported
@@ -51,16 +58,17 @@ std::string_view name(Backend backend);  // "host", "host-checked", "cuda"
 struct Kernel {
   std::string_view operation;
   std::string_view name;
-  std::string_view summary;             // one line for `halfulp list`
+  std::string_view summary;  // one line for `halfulp list`
   Numerics numerics;
-  std::vector<Format> storage;          // storage formats it accepts
-  std::vector<int> edges;               // sizes at which its loops change shape: block, warp, group, split
+  std::vector<Format> storage;  // storage formats it accepts
+  std::vector<int> edges;       // sizes at which its loops change shape: block, warp, group, split
   std::array<EntryPoint, kBackends> entry{};  // nullptr: not built for that backend
 };
 
 // All kernels, ordered by operation, baseline first.
 std::span<const Kernel> kernels();
-// Rows beyond the table above: mutants, kernels of a user's own build. Called from main(), before any use.
+// Rows beyond the table above: mutants, kernels of a user's own build. Called from main(), before
+// any use.
 void add_kernels(std::vector<Kernel> rows);
 const Kernel* find_kernel(std::string_view operation, std::string_view name);
 

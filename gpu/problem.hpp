@@ -1,7 +1,8 @@
-// One kernel call as data: every operand with its bits and layout, before any backend has placed it.
+// One kernel call as data: every operand with its bits and layout, before any backend has placed
+// it.
 //
-// properties/ops fills a Problem; a backend copies the operands to where its kernels run, between guard
-// bands, launches, and brings the outputs back. Nothing here knows what the operation means.
+// properties/ops fills a Problem; a backend copies the operands to where its kernels run, between
+// guard bands, launches, and brings the outputs back. Nothing here knows what the operation means.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,13 +17,15 @@ namespace halfulp::gpu {
 enum class Role : std::uint8_t { input, output };
 
 struct Operand {
-  std::string name;                  // "q"; used in errors and fault reports
+  std::string name;  // "q"; used in errors and fault reports
   Format format = Format::f32;
   Role role = Role::input;
   std::vector<std::int64_t> extent;  // logical sizes, outermost first
-  std::vector<std::int64_t> stride;  // in elements, same length; gaps and (inputs only) zero strides allowed
-  std::int64_t base_offset = 0;      // elements by which the base pointer misses 256-byte alignment
-  std::vector<std::byte> storage;    // elements 0 .. span_elements() - 1, gaps included; outputs: empty
+  // In elements, same length; gaps and (inputs only) zero strides allowed.
+  std::vector<std::int64_t> stride;
+  std::int64_t base_offset = 0;  // elements by which the base pointer misses 256-byte alignment
+  // Elements 0 .. span_elements() - 1, gaps included; outputs: empty.
+  std::vector<std::byte> storage;
 
   std::int64_t count() const;          // product of extents
   std::int64_t span_elements() const;  // highest reachable element + 1, 0 when any extent is 0

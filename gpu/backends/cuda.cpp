@@ -1,10 +1,11 @@
-// Real launches on device 0: the image of a call is copied to the device, kernels run on a stream of our own,
-// and the image is copied back and inspected exactly as on the host.
+// Real launches on device 0: the image of a call is copied to the device, kernels run on a stream
+// of our own, and the image is copied back and inspected exactly as on the host.
 //
-// A stray write shows in a guard band; a stray read cannot be seen directly, but everything around an
-// input is NaN or an index far out of range. Memory comes from plain cudaMalloc, so reads far past the end
-// of the whole image fault and nearer ones do not. After a sticky error the process has lost its device:
-// that call and all later ones report `crashed`, so run it in a worker that can be replaced.
+// A stray write shows in a guard band; a stray read cannot be seen directly, but everything around
+// an input is NaN or an index far out of range. Memory comes from plain cudaMalloc, so reads far
+// past the end of the whole image fault and nearer ones do not. After a sticky error the process
+// has lost its device: that call and all later ones report `crashed`, so run it in a worker that
+// can be replaced.
 #include "gpu/backends/cuda.hpp"
 
 #include <cuda_runtime.h>
@@ -58,8 +59,8 @@ Device& device() {
   return instance;
 }
 
-// Copies on our stream: a plain cudaMemcpy from pageable memory may still be under way when it returns, and
-// our stream would not wait for it.
+// Copies on our stream: a plain cudaMemcpy from pageable memory may still be under way when it
+// returns, and our stream would not wait for it.
 cudaError_t copy_in(std::byte* to, std::span<const std::byte> from) {
   return cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, device().stream);
 }

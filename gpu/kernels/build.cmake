@@ -1,9 +1,9 @@
 # halfulp_kernel_objects(<target> BUILD <namespace> [CHECKED | CUDA] SOURCES <file.cuh>...)
 #
-# An object library of kernels in one build: each source is included by a generated file of one line and
-# compiled with HALFULP_BUILD=<namespace>, which names the namespace of its entry points. CHECKED adds the
-# instrumentation of the checked executor; CUDA compiles with nvcc. Mutants of the kernels are built by
-# the same call from their transformed copies, under a namespace of their own.
+# An object library of kernels in one build: each source is included by a generated file of one line
+# and compiled with HALFULP_BUILD=<namespace>, which names the namespace of its entry points.
+# CHECKED adds the instrumentation of the checked executor; CUDA compiles with nvcc. Mutants of the
+# kernels are built by the same call from their transformed copies, under a namespace of their own.
 function(halfulp_kernel_objects target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED;CUDA" "BUILD" "SOURCES")
   set(extension cpp)

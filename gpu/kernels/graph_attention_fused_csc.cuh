@@ -9,8 +9,8 @@
 namespace halfulp::gpu::HALFULP_BUILD {
 
 inline constexpr int kFusedCscBlock = 64;
-// Resident blocks a multiprocessor that the compiler is to make room for: wide storage is short of loads in
-// flight, 16-bit storage holds twice the elements a thread and would spill.
+// Resident blocks a multiprocessor that the compiler is to make room for: wide storage is short of
+// loads in flight, 16-bit storage holds twice the elements a thread and would spill.
 template <class T>
 inline constexpr int kFusedCscResident = sizeof(T) == 4 ? 24 : 1;
 

@@ -1,5 +1,5 @@
-// The cuda backend on a device: every kernel on the problems of the host tests, and planted faults. Skipped
-// with the reason where there is no device; HALFULP_REQUIRE_GPU=1 makes that a failure.
+// The cuda backend on a device: every kernel on the problems of the host tests, and planted faults.
+// Skipped with the reason where there is no device; HALFULP_REQUIRE_GPU=1 makes that a failure.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// The host backends: planted faults are reported with their kind and place, guards and poison work, and all
-// schedules of a small launch are run.
+// The host backends: planted faults are reported with their kind and place, guards and poison work,
+// and all schedules of a small launch are run.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,7 +1,8 @@
-// Small problems for the kernel and backend tests, and what a naive double loop says of their outputs.
+// Small problems for the kernel and backend tests, and what a naive double loop says of their
+// outputs.
 //
-// Inputs are multiples of 1/16 in [-4, 4], exact in every storage format, so the naive loops see exactly what
-// the kernels see. Nothing here is shared with reference/ or properties/.
+// Inputs are multiples of 1/16 in [-4, 4], exact in every storage format, so the naive loops see
+// exactly what the kernels see. Nothing here is shared with reference/ or properties/.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -32,7 +33,8 @@ Problem vector_add(std::int64_t n, Format storage, Layout layout);
 Problem scatter_normalize(const Shape& shape, Format storage, Layout layout);
 Problem graph_attention(const Shape& shape, Format storage, Layout layout);
 
-// The value of element `row_major_index` of an operand, from `storage` bytes laid out like the operand.
+// The value of element `row_major_index` of an operand, from `storage` bytes laid out like the
+// operand.
 double value_at(const Operand& operand, const std::vector<std::byte>& storage,
                 std::int64_t row_major_index);
 

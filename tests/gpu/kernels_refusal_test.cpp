@@ -28,7 +28,8 @@ void set_index(Problem& problem, std::string_view name, std::size_t at, std::int
   std::memcpy(operand(problem, name).storage.data() + 4 * at, &value, sizeof value);
 }
 
-// Every kernel of the operation, on both host backends, refuses with a text that starts with `prefix`.
+// Every kernel of the operation, on both host backends, refuses with a text that starts with
+// `prefix`.
 void expect_refused(const Problem& problem, const std::string& prefix) {
   for (const Kernel& kernel : kernels()) {
     if (kernel.operation != problem.operation) continue;

@@ -1,5 +1,5 @@
-// Every kernel of the registry, on every storage format, on both host backends, over small problems whose
-// answers a naive double loop gives.
+// Every kernel of the registry, on every storage format, on both host backends, over small problems
+// whose answers a naive double loop gives.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -84,7 +84,8 @@ TEST_P(KernelTest, HandlesHubs) {
   }
 }
 
-// A NaN in one score must reach the node's output: a clamp made of fminf and fmaxf would swallow it.
+// A NaN in one score must reach the node's output: a clamp made of fminf and fmaxf would swallow
+// it.
 TEST_P(KernelTest, PropagatesNanThroughTheClamps) {
   if (kernel().operation != "graph_attention") GTEST_SKIP() << "has no clamp";
   Problem problem =

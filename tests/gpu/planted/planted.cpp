@@ -2,11 +2,12 @@
 
 #include <cstdlib>
 
-#define HALFULP_PLANTED(X)                                                                     \
-  X(past_end)                                                                                  \
-  X(before_begin)                                                                              \
-  X(lost_tail) X(input) X(workspace) X(race) X(accumulate) X(wait) X(divergence) X(misaligned) \
-      X(order) X(launch_error) X(nothing) X(gap)
+#define HALFULP_PLANTED(X)                                                                 \
+  X(past_end)                                                                              \
+  X(before_begin)                                                                          \
+  X(lost_tail)                                                                             \
+  X(input) X(workspace) X(race) X(accumulate) X(wait) X(divergence) X(misaligned) X(order) \
+      X(launch_error) X(nothing) X(gap)
 #define HALFULP_DECLARE(name) Status planted_##name(const Arguments& arguments);
 namespace halfulp::gpu::planted_host {
 HALFULP_PLANTED(HALFULP_DECLARE)

@@ -1,5 +1,5 @@
-// Kernels that are wrong on purpose, one fault each, for the tests of the backends. They take the operands of
-// vector_add or scatter_normalize in fp32 and do just enough to look alive.
+// Kernels that are wrong on purpose, one fault each, for the tests of the backends. They take the
+// operands of vector_add or scatter_normalize in fp32 and do just enough to look alive.
 #include "gpu/kernels/launch.hpp"
 #include "gpu/kernels/scatter_normalize.hpp"
 #include "gpu/kernels/slices.hpp"
