@@ -14,9 +14,9 @@ double scale_roundings(gpu::Scale scale) {
     case gpu::Scale::reciprocal:
       return 3.01;  // product, fl(1 / fl(sqrt)), multiplication
     case gpu::Scale::division:
-      return 2.01;  // product, division
+      return 3.01;  // product, fl(sqrt), division
     case gpu::Scale::rsqrt:
-      return 6;  // rsqrtf within 2 ulp
+      return 7.02;  // product, rsqrtf within 2 ulp, multiplication
   }
   return 0;
 }
@@ -64,6 +64,7 @@ reference::Arithmetic arithmetic(const gpu::Numerics& numerics, gpu::Format inpu
   result.flush_to_zero = numerics.flush_to_zero;
   result.atomic_flush_to_zero = numerics.atomics;
   result.scale_roundings = scale_roundings(numerics.scale);
+  result.scale_exact_at_powers_of_four = numerics.scale != gpu::Scale::rsqrt;
   result.division_roundings = numerics.division == gpu::Division::reciprocal ? 2.01 : 1;
   result.exponential = exponential(numerics.exponential);
   switch (numerics.clamp_nan) {
