@@ -1,0 +1,198 @@
+// The halfulp command as its users meet it: a process with arguments, an exit code and two streams.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <boost/property_tree/ptree.hpp>
+#include <boost/property_tree/xml_parser.hpp>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace {
+
+struct Run {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+  double seconds = 0;
+};
+
+std::string contents(const std::string& file) {
+  std::ifstream stream(file);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+Run run(const std::string& command, const std::string& arguments) {
+  const std::string errors = testing::TempDir() + "/cli_test_stderr." + std::to_string(getpid());
+  const auto start = std::chrono::steady_clock::now();
+  FILE* pipe = popen((command + " " + arguments + " 2>" + errors + " </dev/null").c_str(), "r");
+  Run result;
+  std::array<char, 4096> chunk{};
+  for (std::size_t n = 0; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) {
+    result.out.append(chunk.data(), n);
+  }
+  const int status = pclose(pipe);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  result.err = contents(errors);
+  std::remove(errors.c_str());
+  return result;
+}
+
+Run halfulp(const std::string& arguments) { return run(HALFULP_COMMAND, arguments); }
+Run fakes(const std::string& arguments) { return run(HALFULP_FAKES_COMMAND, arguments); }
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// One line on stderr that names the culprit, exit code 2, nothing on stdout, at once.
+void expect_usage_error(const std::string& arguments, const std::string& culprit) {
+  const Run result = halfulp(arguments);
+  EXPECT_EQ(result.exit_code, 2) << arguments;
+  EXPECT_EQ(result.out, "") << arguments;
+  EXPECT_EQ(result.err.find("halfulp: "), 0u) << arguments << ": " << result.err;
+  EXPECT_TRUE(has(result.err, culprit)) << arguments << ": " << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_LT(result.seconds, 2) << arguments;  // milliseconds, on a machine that is not busy
+}
+
+TEST(Cli, HelpIsShownWithoutArguments) {
+  const Run alone = halfulp("");
+  EXPECT_EQ(alone.exit_code, 0);
+  EXPECT_TRUE(has(alone.out, "check"));
+  EXPECT_TRUE(has(alone.out, "Exit codes"));
+  const Run check = halfulp("check --help");
+  EXPECT_EQ(check.exit_code, 0);
+  EXPECT_TRUE(has(check.out, "--seed"));
+  EXPECT_EQ(halfulp("--version").exit_code, 0);
+}
+
+TEST(Cli, ListNamesKernelsAndBackends) {
+  const Run result = halfulp("list");
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* name : {"vector_add", "scalar", "host-checked", "acc=f32"}) {
+    EXPECT_TRUE(has(result.out, name)) << name;
+  }
+  EXPECT_FALSE(has(halfulp("list vector_add/scalar").out, "vec4"));
+  EXPECT_TRUE(has(halfulp("list --fields vector_add").out, "layout"));
+}
+
+TEST(Cli, BadInputIsOneLineThatNamesIt) {
+  expect_usage_error("replay 'no_such_operation x'", "no_such_operation");
+  expect_usage_error("replay vector_add no_such_kernel", "no_such_kernel");
+  expect_usage_error("replay vector_add scalar n=1e12", "n=1e12");
+  expect_usage_error("replay vector_add scalar n=1000000000000", "n=1000000000000");
+  expect_usage_error("replay 'vector_add scalar n=3 nodes=4'", "nodes");
+  expect_usage_error("replay 'vector_add scalar n=3 fill=nonsense'", "fill=nonsense");
+  expect_usage_error("replay 'vector_add scalar layout=gap:x'", "layout");
+  expect_usage_error("replay /no/such/file.cases", "/no/such/file.cases");
+  expect_usage_error("explain vector_add scalar n=3 --element 0:3", "0:3");
+  expect_usage_error("explain vector_add scalar n=3 --element zero", "zero");
+  expect_usage_error("check no_such_kernel", "no_such_kernel");
+  expect_usage_error("check --time soon", "--time soon");
+  expect_usage_error("check --seed 0xzz", "--seed 0xzz");
+  expect_usage_error("check --cases -1", "--cases");
+  expect_usage_error("check --cases 1 --time 1s", "--time");
+  expect_usage_error("check --backend abacus", "abacus");
+  expect_usage_error("check --json /no/such/folder/out.json", "/no/such/folder/out.json");
+  expect_usage_error("check --junit /no/such/folder/out.xml", "/no/such/folder/out.xml");
+  expect_usage_error("check --from /no/such/file.cases", "/no/such/file.cases");
+  expect_usage_error("no_such_command", "no_such_command");
+}
+
+TEST(Cli, ReplayPassesOrFailsAgain) {
+  const Run passed = halfulp("replay 'vector_add scalar backend=host n=5 fill=ones'");
+  EXPECT_EQ(passed.exit_code, 0) << passed.out << passed.err;
+  const Run words = halfulp("replay vector_add scalar backend=host n=5 fill=ones");
+  EXPECT_EQ(words.out, passed.out);
+  const Run failed = fakes("replay vector_add fake_wrong n=9 fill=ones");
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_EQ(failed.out.find("halfulp replay 'vector_add fake_wrong backend=host"), 0u);
+  for (const char* part : {"z[5]", "0x40400000", "truth 2", "error/bound inf"}) {
+    EXPECT_TRUE(has(failed.out, part)) << part << " in " << failed.out;
+  }
+  const Run crashed = fakes("replay vector_add fake_crash n=9 fill=ones");
+  EXPECT_EQ(crashed.exit_code, 1);
+  EXPECT_TRUE(has(crashed.out, "SIGSEGV"));
+  const Run skipped = fakes("replay vector_add fake_right backend=host-checked n=9 fill=ones");
+  EXPECT_EQ(skipped.exit_code, 3);
+}
+
+TEST(Cli, ReplayTakesAFileOfCases) {
+  const std::string file = testing::TempDir() + "/cli_test.cases";
+  std::ofstream(file) << "# two cases\nvector_add fake_right n=3\nvector_add fake_wrong n=9\n";
+  const Run result = fakes("replay " + file);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(has(result.out, "2 cases, 1 pass, 1 fail or faulted"));
+}
+
+TEST(Cli, ShrinkFindsTheSmallestCase) {
+  const Run result = fakes("shrink vector_add fake_wrong n=77 fill=normal layout=mixed seed=5");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(has(result.out, "fake_wrong backend=host in=f32 n=6 fill=ones seed=0x1"))
+      << result.out;
+}
+
+TEST(Cli, ExplainShowsInputsAnswerAndBound) {
+  const Run result = halfulp("explain vector_add scalar n=3 fill=normal");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part : {"inputs", "answer", "truth", "bound", "accepted"}) {
+    EXPECT_TRUE(has(result.out, part)) << part;
+  }
+}
+
+TEST(Cli, CheckExitsByVerdicts) {
+  const Run good = fakes("check vector_add/fake_right --backend host --cases 20 --no-fixtures");
+  EXPECT_EQ(good.exit_code, 0) << good.out << good.err;
+  EXPECT_TRUE(has(good.out, "seed 0x1: 20 cases"));
+  const Run bad = fakes("check vector_add/fake_wrong --backend host --cases 20 --no-fixtures");
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_EQ(fakes("check vector_add/fake_right --cases 0 --no-fixtures").exit_code, 3);
+  EXPECT_EQ(
+      fakes("check vector_add/fake_right --backend host-checked --cases 5 --no-fixtures").exit_code,
+      3);
+}
+
+TEST(Cli, CheckRepeatsFromItsOwnSummary) {
+  const Run first =
+      fakes("check 'vector_add/fake_*ht' --backend host --time 300ms --no-fixtures --seed 9");
+  const std::size_t at = first.out.find("again: halfulp ");
+  ASSERT_NE(at, std::string::npos) << first.out;
+  std::string again = first.out.substr(at + 15);
+  again = again.substr(0, again.find('\n'));
+  const Run second = fakes(again + " --no-fixtures");
+  const auto counts = [](const std::string& text) {
+    return text.substr(0, text.find("worst error/bound", text.find("seed 0x9")));
+  };
+  EXPECT_EQ(counts(first.out), counts(second.out));
+}
+
+TEST(Cli, CheckWritesJsonAndJunit) {
+  const std::string base = testing::TempDir() + "/cli_test_out";
+  const Run result =
+      fakes("check 'vector_add/fake_[rw]*' --backend host --cases 40 --no-fixtures --json " + base +
+            ".json --junit " + base + ".xml");
+  EXPECT_EQ(result.exit_code, 1);
+  const auto json = nlohmann::json::parse(contents(base + ".json"));
+  EXPECT_EQ(json.at("exit_code"), 1);
+  EXPECT_FALSE(json.at("failures").empty());
+  boost::property_tree::ptree xml;
+  std::istringstream stream(contents(base + ".xml"));
+  boost::property_tree::read_xml(stream, xml);
+  EXPECT_EQ(xml.get<std::string>("testsuites.testsuite.<xmlattr>.name"), "vector_add");
+}
+
+TEST(Cli, BenchOfAMissingDeviceSaysSo) {
+  if (!has(halfulp("list").out, "cuda          unavailable")) GTEST_SKIP() << "there is a device";
+  const Run result = halfulp("bench gpu");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_TRUE(has(result.out, "gpu skipped: "));
+}
+
+}  // namespace
