@@ -24,9 +24,10 @@ void land(Launch& launch, AsyncCopy& copy) {
 void check_copy(Launch& launch, const AsyncCopy& copy) {
   const auto size = static_cast<std::size_t>(copy.size);
   const auto refuse = [&](FaultKind kind, const char* what) {
-    fail(launch, kind,
-         "cp.async of " + std::to_string(copy.size) + " bytes at " + print(copy.site) + " by " +
-             print(*launch.current) + ": " + what);
+    fail(launch, kind, [&] {
+      return "cp.async of " + std::to_string(copy.size) + " bytes at " + print(copy.site) + " by " +
+             print(*launch.current) + ": " + what;
+    });
   };
   if (copy.bytes < 0 || copy.bytes > copy.size) {
     refuse(FaultKind::async_copy, "reads a negative number of bytes or more than it writes");

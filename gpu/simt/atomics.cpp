@@ -39,9 +39,10 @@ T apply(Atomic operation, T old, T operand, T compare) {
 
 void require_aligned(Launch& launch, const void* address, std::size_t bytes, Site site) {
   if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
-  fail(launch, FaultKind::misaligned,
-       "atomic of " + std::to_string(bytes) + " bytes at " + print(site) + " by " +
-           print(*launch.current) + ": the address is not aligned to its size");
+  fail(launch, FaultKind::misaligned, [&] {
+    return "atomic of " + std::to_string(bytes) + " bytes at " + print(site) + " by " +
+           print(*launch.current) + ": the address is not aligned to its size";
+  });
 }
 
 }  // namespace

@@ -75,10 +75,11 @@ int barrier(Barrier kind, int predicate, Site site) {
     barrier.kind = kind;
     barrier.site = site;
   } else if (barrier.kind != kind || !same(barrier.site, site)) {
-    fail(launch, FaultKind::divergence,
-         "divergent barrier: " + print(thread) + " reached " + name(kind) + " at " + print(site) +
-             " while other threads of the block wait in " + name(barrier.kind) + " at " +
-             print(barrier.site));
+    fail(launch, FaultKind::divergence, [&] {
+      return "divergent barrier: " + print(thread) + " reached " + name(kind) + " at " +
+             print(site) + " while other threads of the block wait in " + name(barrier.kind) +
+             " at " + print(barrier.site);
+    });
   }
   barrier.count += predicate != 0;
   thread.wait = Wait::barrier;

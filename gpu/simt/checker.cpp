@@ -79,44 +79,42 @@ void Checker::touch(std::uintptr_t address, std::size_t bytes, Touch kind, Place
   const Attempt attempt{kind, place, bytes};
   if (address >= arguments_begin_ && address < arguments_end_ && !attempt.writes()) return;
   if (++accesses_ > session_.config().accesses_max) {
-    fail(FaultKind::budget, "over " + std::to_string(session_.config().accesses_max) +
-                                " accesses, the last a " + describe(attempt));
+    fail(FaultKind::budget, [&] {
+      return "over " + std::to_string(session_.config().accesses_max) + " accesses, the last a " +
+             describe(attempt);
+    });
   }
   ++session_.counters().accesses;
   Region* region = regions_.find(address);
   if (region == nullptr || address + bytes > region->end()) {
-    outside(address, attempt, region);
-    return;
+    if (region == nullptr && is_private(address, attempt)) return;
+    fail(FaultKind::out_of_bounds, [&] { return describe_outside(address, attempt, region); });
   }
   if (region->contents() == Contents::read_only) {
     if (!attempt.writes()) return;
     fail(FaultKind::input_written,
-         describe(attempt) + " to " + region->element(address) + ", an input");
+         [&] { return describe(attempt) + " to " + region->element(address) + ", an input"; });
   }
   const Region::Span span = region->cells(address, bytes);
   for (Cell* cell = span.first; cell != span.last; ++cell) check_cell(*region, *cell, attempt);
 }
 
-void Checker::outside(std::uintptr_t address, const Attempt& attempt, const Region* region) {
-  if (region == nullptr && is_private(address, attempt)) return;
+std::string Checker::describe_outside(std::uintptr_t address, const Attempt& attempt,
+                                      const Region* region) const {
   const std::string what = "out-of-bounds " + describe(attempt) + ": ";
   if (region != nullptr) {
-    fail(FaultKind::out_of_bounds, what + "starts at " + region->element(address) +
-                                       " and crosses its end at " +
-                                       std::to_string(region->end() - region->begin()) + " bytes");
+    return what + "starts at " + region->element(address) + " and crosses its end at " +
+           std::to_string(region->end() - region->begin()) + " bytes";
   }
   const Region* below = regions_.below(address);
   const Region* above = regions_.above(address);
+  if (below == nullptr && above == nullptr) return what + "the kernel was given no memory";
   const std::uintptr_t past = below != nullptr ? address - below->end() : ~std::uintptr_t{0};
   const std::uintptr_t before = above != nullptr ? above->begin() - address : ~std::uintptr_t{0};
-  if (below == nullptr && above == nullptr) {
-    fail(FaultKind::out_of_bounds, what + "no memory is known to the kernel");
-  } else if (past <= before) {
-    fail(FaultKind::out_of_bounds,
-         what + std::to_string(past) + " bytes past the end of " + below->element(address));
+  if (past <= before) {
+    return what + std::to_string(past) + " bytes past the end of " + below->element(address);
   }
-  fail(FaultKind::out_of_bounds,
-       what + std::to_string(before) + " bytes before the start of " + above->name());
+  return what + std::to_string(before) + " bytes before the start of " + above->name();
 }
 
 // Whether an earlier access and this one, at least one of them a write, may happen in either order.
@@ -128,16 +126,18 @@ bool Checker::conflicts(const Access& earlier, const Attempt& attempt) const {
 void Checker::check_cell(Region& region, Cell& cell, const Attempt& attempt) {
   if (cell.write.none()) {
     if (attempt.reads() && region.contents() == Contents::uninitialised) {
-      fail(FaultKind::uninitialised, describe(attempt) + " from " +
-                                         region.element(region.address(&cell)) +
-                                         ", which nothing has written");
+      fail(FaultKind::uninitialised, [&] {
+        return describe(attempt) + " from " + region.element(region.address(&cell)) +
+               ", which nothing has written";
+      });
     }
   } else {
     if (cell.write.is(Access::kInFlight)) {
-      fail(FaultKind::async_copy,
-           describe(attempt) + " touches " + region.element(region.address(&cell)) +
+      fail(FaultKind::async_copy, [&] {
+        return describe(attempt) + " touches " + region.element(region.address(&cell)) +
                ", where the cp.async issued at " + cell.write.place.text() + " by " +
-               describe(cell.write.id(), cell.write.time) + " has not been waited for");
+               describe(cell.write.id(), cell.write.time) + " has not been waited for";
+      });
     }
     if (conflicts(cell.write, attempt)) fail_race(region, cell, cell.write, true, attempt);
   }
@@ -228,25 +228,23 @@ void Checker::land_copy(const void* to, std::size_t bytes, Site site) {
   }
 }
 
-void Checker::fail(FaultKind kind, std::string text) {
-  simt::fail(*launch_, kind, std::move(text));
-}
-
 void Checker::fail_misaligned(std::uintptr_t address, std::size_t bytes, bool write, Place place) {
   const Region* region = regions_.find(address);
-  fail(FaultKind::misaligned,
-       describe({write ? Touch::write : Touch::read, place, bytes}) +
+  fail(FaultKind::misaligned, [&] {
+    return describe({write ? Touch::write : Touch::read, place, bytes}) +
            (region != nullptr ? " of " + region->element(address) : std::string()) +
-           ": the address is not aligned to its size");
+           ": the address is not aligned to its size";
+  });
 }
 
 void Checker::fail_race(const Region& region, const Cell& cell, const Access& earlier,
                         bool earlier_writes, const Attempt& attempt) {
-  fail(FaultKind::race, "race on " + region.element(region.address(&cell)) + ": " +
-                            describe(attempt) + " is not ordered after the " +
-                            (earlier.is(Access::kAtomic) ? "atomic " : "") +
-                            (earlier_writes ? "write" : "read") + " at " + earlier.place.text() +
-                            " by " + describe(earlier.id(), earlier.time));
+  fail(FaultKind::race, [&] {
+    return "race on " + region.element(region.address(&cell)) + ": " + describe(attempt) +
+           " is not ordered after the " + (earlier.is(Access::kAtomic) ? "atomic " : "") +
+           (earlier_writes ? "write" : "read") + " at " + earlier.place.text() + " by " +
+           describe(earlier.id(), earlier.time);
+  });
 }
 
 std::string Checker::describe(const Attempt& attempt) const {

@@ -13,6 +13,7 @@
 
 #include "gpu/simt/clocks.hpp"
 #include "gpu/simt/executor.hpp"
+#include "gpu/simt/scheduler.hpp"
 #include "gpu/simt/shadow.hpp"
 
 namespace halfulp::gpu::simt {
@@ -62,7 +63,6 @@ class Checker {
     bool atomic() const { return kind != Touch::read && kind != Touch::write; }
   };
 
-  void outside(std::uintptr_t address, const Attempt& attempt, const Region* region);
   bool is_private(std::uintptr_t address, const Attempt& attempt) const;
   void check_cell(Region& region, Cell& cell, const Attempt& attempt);
   void check_readers(Region& region, Cell& cell, const Attempt& attempt);
@@ -70,9 +70,15 @@ class Checker {
   void add_reader(std::vector<Access>& readers, const Access& mine);
   bool conflicts(const Access& earlier, const Attempt& attempt) const;
 
-  [[noreturn]] void fail(FaultKind kind, std::string text);
+  template <class Text>
+  [[noreturn]] void fail(FaultKind kind, const Text& text) {
+    simt::fail(*launch_, kind, text);
+  }
   [[noreturn]] void fail_race(const Region& region, const Cell& cell, const Access& earlier,
                               bool earlier_writes, const Attempt& attempt);
+  // `region`: the one the access begins in, or nullptr.
+  std::string describe_outside(std::uintptr_t address, const Attempt& attempt,
+                               const Region* region) const;
   std::string describe(const Attempt& attempt) const;  // "read of 4 bytes at x.cuh:7 by block ..."
   std::string describe(ThreadId id, Time time) const;  // "block (1,0,0) thread (3,0,0)"
 

@@ -138,9 +138,10 @@ void start_block(Launch& launch, Block& block) {
 
 void retire_block(Launch& launch, Block& block) {
   if (const SharedMemory::Variable* variable = block.shared.overrun()) {
-    fail(launch, FaultKind::out_of_bounds,
-         "block " + print(block.index) + " wrote just outside shared variable " + variable->name +
-             " of " + std::to_string(variable->bytes) + " bytes");
+    fail(launch, FaultKind::out_of_bounds, [&] {
+      return "block " + print(block.index) + " wrote just outside shared variable " +
+             variable->name + " of " + std::to_string(variable->bytes) + " bytes";
+    });
   }
   if (launch.checker != nullptr) launch.checker->retire_block(block);
   --launch.blocks_live;
@@ -153,9 +154,10 @@ void end_thread(Launch& launch, Thread& thread) {
   if (!thread.copies.empty()) {
     for (const AsyncCopy& copy : thread.copies.copies) {
       if (copy.landed) continue;
-      fail(launch, FaultKind::async_copy,
-           print(thread) + " exited before cp_async_wait for the copy issued at " +
-               print(copy.site));
+      fail(launch, FaultKind::async_copy, [&] {
+        return print(thread) + " exited before cp_async_wait for the copy issued at " +
+               print(copy.site);
+      });
     }
     thread.copies.clear();
   }
@@ -225,9 +227,10 @@ void* shared_variable(const void* key, std::size_t bytes, const char* name) {
   bool created = false;
   const SharedMemory::Variable* variable = block.shared.variable(key, bytes, name, created);
   if (variable == nullptr) {
-    fail(launch, FaultKind::launch_error,
-         std::string("static shared memory with ") + name + " is over " +
-             std::to_string(SharedMemory::kStaticBytesMax) + " bytes");
+    fail(launch, FaultKind::launch_error, [&] {
+      return std::string("static shared memory with ") + name + " is over " +
+             std::to_string(SharedMemory::kStaticBytesMax) + " bytes";
+    });
   }
   if (created && launch.checker != nullptr) {
     launch.checker->add_shared(block.slot, *variable);
@@ -241,10 +244,11 @@ void vector_access(const void* address, std::size_t bytes, bool write, Site site
   const OutsideKernel outside;
   Launch& launch = *t_launch;
   if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) {
-    fail(launch, FaultKind::misaligned,
-         "vector " + std::string(write ? "store" : "load") + " of " + std::to_string(bytes) +
+    fail(launch, FaultKind::misaligned, [&] {
+      return "vector " + std::string(write ? "store" : "load") + " of " + std::to_string(bytes) +
              " bytes at " + print(site) + " by " + print(*launch.current) +
-             ": the address is not aligned to its size");
+             ": the address is not aligned to its size";
+    });
   }
   if (launch.checker != nullptr) launch.checker->access(address, bytes, write, site);
 }

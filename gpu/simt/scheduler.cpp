@@ -45,10 +45,11 @@ unsigned previous_ready(const Block& block, unsigned from) {
   return other * kWarpLanes + highest(block.warps[other].ready);
 }
 
+// A set bit: the next one, cyclically, after a random place. Not uniform, but quick.
 unsigned random_bit(Random& random, Mask mask) {
-  unsigned skip = random.below(static_cast<unsigned>(std::popcount(mask)));
-  while (skip-- > 0) mask &= mask - 1;
-  return static_cast<unsigned>(std::countr_zero(mask));
+  const unsigned place = random.below(kWarpLanes);
+  const auto turned = std::rotr(mask, static_cast<int>(place));
+  return (place + static_cast<unsigned>(std::countr_zero(turned))) % kWarpLanes;
 }
 
 // The next block with a ready thread after (or, descending, before) the last one that ran.
@@ -193,9 +194,10 @@ Thread* pick(Launch& launch) {
   launch.leave_block = false;
   launch.current = &thread;
   if (++launch.switches > launch.config.switches_max) {
-    fail(launch, FaultKind::budget,
-         "over " + std::to_string(launch.config.switches_max) + " thread switches" +
-             describe_stuck(launch));
+    fail(launch, FaultKind::budget, [&] {
+      return "over " + std::to_string(launch.config.switches_max) + " thread switches" +
+             describe_stuck(launch);
+    });
   }
   halfulp_simt_thread_index = thread.index;
   halfulp_simt_block_index = block->index;
@@ -210,9 +212,10 @@ void dispatch(Launch& launch, Fiber& self, Thread* next) {
   if (next->fiber == nullptr) {
     next->fiber = launch.pool.fibers.take();
     if (next->fiber == nullptr) {
-      fail(launch, FaultKind::budget,
-           "no memory for another stack; lower the resident limit of " +
-               std::to_string(launch.config.resident) + " blocks");
+      fail(launch, FaultKind::budget, [&] {
+        return "no memory for another stack; lower the resident limit of " +
+               std::to_string(launch.config.resident) + " blocks";
+      });
     }
   }
   if (launch.checker != nullptr) {
@@ -264,16 +267,16 @@ void after_atomic(Launch& launch, const void* address, bool changed, Site site) 
       deadlocked = spins(launch, launch.slot(i), launch.config.polls_max);
     }
     if (deadlocked) {
-      fail(launch, FaultKind::deadlock,
-           "every thread that could run spins and nothing changes" + describe_stuck(launch));
+      fail(launch, FaultKind::deadlock, [&] {
+        return "every thread that could run spins and nothing changes" + describe_stuck(launch);
+      });
     }
   }
   launch.leave_block = true;
   suspend(launch);
 }
 
-void fail(Launch& launch, FaultKind kind, std::string text) {
-  launch.session.record({kind, std::move(text)});
+void abandon(Launch& launch) {
   t_kernel_checker = nullptr;
   Fiber abandoned;  // nothing ever switches back to here
   switch_fiber(abandoned, launch.main);

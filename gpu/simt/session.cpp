@@ -54,8 +54,14 @@ const char* name(FaultKind kind) {
   return "";
 }
 
+#if defined(HALFULP_SIMT_UNCHECKED)
+bool checker_available() { return false; }
+#else
+bool checker_available() { return true; }
+#endif
+
 Session::Session(const Config& config) : config_(config) {
-  if (config_.checked) checker_ = std::make_unique<Checker>(*this);
+  if (config_.checked && checker_available()) checker_ = std::make_unique<Checker>(*this);
 }
 
 Session::~Session() = default;

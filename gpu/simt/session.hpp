@@ -115,6 +115,10 @@ struct Report {
 
 enum class Contents : std::uint8_t { read_only, initialised, uninitialised };
 
+// False in builds where kernels cannot be instrumented (HALFULP_SANITIZE): Config::checked has no
+// effect there.
+bool checker_available();
+
 class Checker;
 
 class Session {

@@ -23,9 +23,10 @@ struct Fragments {
 
 void require_full_warp(Launch& launch, Block& block, unsigned w, const Collective& self) {
   if (self.arrived == ~Mask{0}) return;
-  fail(launch, FaultKind::divergence,
-       std::string(self.operation) + " at " + print(self.site) + " in block " + print(block.index) +
-           " warp " + std::to_string(w) + ": needs all 32 lanes");
+  fail(launch, FaultKind::divergence, [&] {
+    return std::string(self.operation) + " at " + print(self.site) + " in block " +
+           print(block.index) + " warp " + std::to_string(w) + ": needs all 32 lanes";
+  });
 }
 
 // Register m of lane i gets elements (i / 4, i % 4 * 2) and the next one of matrix m; transposed,
@@ -131,8 +132,9 @@ void ldmatrix(unsigned* registers, int count, bool transposed, const void* row, 
   if (thread.lane() <
       8 * static_cast<unsigned>(count)) {  // the other lanes' addresses are not used
     const auto refuse = [&](FaultKind kind, const char* what) {
-      fail(launch, kind,
-           std::string(operation) + " at " + print(site) + " by " + print(thread) + what);
+      fail(launch, kind, [&] {
+        return std::string(operation) + " at " + print(site) + " by " + print(thread) + what;
+      });
     };
     if (reinterpret_cast<std::uintptr_t>(row) % kRowBytes != 0) {
       refuse(FaultKind::misaligned, ": the row is not 16-byte aligned");

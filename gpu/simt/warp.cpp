@@ -60,11 +60,12 @@ void complete_shuffle(Launch& launch, Block& block, unsigned w, const Collective
   for_each_lane(block, w, self.arrived, [&](Thread& lane) {
     const auto source = static_cast<unsigned>(lane.argument);
     if ((self.arrived >> source & 1) == 0) {
-      fail(launch, FaultKind::divergence,
-           std::string(self.operation) + " at " + print(lane.site) + ": " + print(lane) +
+      fail(launch, FaultKind::divergence, [&] {
+        return std::string(self.operation) + " at " + print(lane.site) + ": " + print(lane) +
                " reads lane " + std::to_string(source) +
                ((self.mask >> source & 1) == 0 ? ", which is not in the mask"
-                                               : ", which has exited"));
+                                               : ", which has exited");
+      });
     }
     lane.result = block.threads[w * kWarpLanes + source].value;
   });
@@ -112,9 +113,10 @@ void join_collective(Launch& launch, Mask mask, const char* operation,
   ++launch.session.counters().collectives;
   thread.site = site;
   if ((mask & thread.bit()) == 0) {
-    fail(launch, FaultKind::divergence,
-         std::string(operation) + " at " + print(site) + ": " + print(thread) + " is lane " +
-             std::to_string(thread.lane()) + ", which is not in its own mask");
+    fail(launch, FaultKind::divergence, [&] {
+      return std::string(operation) + " at " + print(site) + ": " + print(thread) + " is lane " +
+             std::to_string(thread.lane()) + ", which is not in its own mask";
+    });
   }
   std::size_t position = warp.pending.size();
   for (std::size_t i = 0; i < warp.pending.size(); ++i) {
@@ -123,10 +125,11 @@ void join_collective(Launch& launch, Mask mask, const char* operation,
       position = i;
     } else if ((other.mask & thread.bit()) != 0 && (other.arrived & mask) != 0) {
       // They wait for this lane, and this lane would wait for them.
-      fail(launch, FaultKind::divergence,
-           "divergent warp operation: " + print(thread) + " reached " + operation + " at " +
+      fail(launch, FaultKind::divergence, [&] {
+        return "divergent warp operation: " + print(thread) + " reached " + operation + " at " +
                print(site) + " while lanes in its mask wait in " + other.operation + " at " +
-               print(other.site));
+               print(other.site);
+      });
     }
   }
   if (position == warp.pending.size()) {
@@ -157,9 +160,10 @@ std::uint64_t shuffle(unsigned mask, Shuffle kind, std::uint64_t value, int argu
   Launch& launch = *t_launch;
   Thread& thread = *launch.current;
   if (width < 1 || width > 32 || (width & (width - 1)) != 0) {
-    fail(launch, FaultKind::divergence,
-         "shuffle at " + print(site) + ": width " + std::to_string(width) +
-             " is not a power of two up to 32");
+    fail(launch, FaultKind::divergence, [&] {
+      return "shuffle at " + print(site) + ": width " + std::to_string(width) +
+             " is not a power of two up to 32";
+    });
   }
   thread.value = value;
   thread.argument = static_cast<int>(source_lane(thread.lane(), kind, argument, width));

@@ -22,9 +22,13 @@ void PrintTo(const Planted& planted, std::ostream* out) {
   *out << planted.kernel << " " << static_cast<int>(planted.plant);
 }
 
+#define SKIP_WITHOUT_CHECKER() \
+  if (!simt::checker_available()) GTEST_SKIP() << "no checker in a sanitizer build"
+
 class SimtFault : public testing::TestWithParam<Planted> {};
 
 TEST_P(SimtFault, CheckedInEveryOrder) {
+  SKIP_WITHOUT_CHECKER();
   const Planted& planted = GetParam();
   for (const simt::Order order :
        {simt::Order::round_robin, simt::Order::reverse, simt::Order::burst}) {
@@ -131,6 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"histogram", Plant::first, {FaultKind::race}, {kFile, "y, element"}}));
 
 TEST(SimtFaults, StaleFlagIsARaceInTheNextLaunch) {
+  SKIP_WITHOUT_CHECKER();
   const Result result =
       run("publish_twice", Plant::third, config_of(simt::Order::round_robin, true));
   EXPECT_EQ(result.fault.kind, FaultKind::race) << result.fault.text;

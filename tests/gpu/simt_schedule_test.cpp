@@ -65,6 +65,7 @@ TEST(SimtSchedule, ExhaustiveSearchFindsTheUnlockBeforeTheUpdate) {
   EXPECT_EQ(right.wrong + right.deadlocks, 0);
   const Search wrong = explore("locked_increment", Plant::first, 2, false);
   EXPECT_GT(wrong.wrong, 0);
+  if (!simt::checker_available()) return;
   const Search checked = explore("locked_increment", Plant::first, 2, true);
   EXPECT_EQ(checked.races, checked.schedules);
   EXPECT_EQ(explore("locked_increment", Plant::none, 2, true).races, 0);
@@ -102,6 +103,7 @@ TEST(SimtSchedule, SwitchAndAccessBudgets) {
   simt::Config config = config_of(Order::round_robin, true);
   config.switches_max = 100;
   EXPECT_EQ(run("buffer_reuse", Plant::none, config).fault.kind, FaultKind::budget);
+  if (!simt::checker_available()) return;
   config = config_of(Order::round_robin, true);
   config.accesses_max = 100;
   const Result result = run("buffer_reuse", Plant::none, config);

@@ -76,6 +76,16 @@ inline Product random_product(Wrapper wrapper, simt::Random& random, int spread)
   return p;
 }
 
+// Any bits: NaN, infinities, subnormals, overflow.
+inline Product any_product(Wrapper wrapper, simt::Random& random) {
+  Product p = empty_product(wrapper);
+  const std::uint32_t mask = p.depth == 8 ? 0xffffffffu : 0xffffu;
+  for (std::uint32_t& x : p.a) x = static_cast<std::uint32_t>(random.next()) & mask;
+  for (std::uint32_t& x : p.b) x = static_cast<std::uint32_t>(random.next()) & mask;
+  for (std::uint32_t& x : p.c) x = static_cast<std::uint32_t>(random.next());
+  return p;
+}
+
 inline std::vector<std::uint32_t> random_words(std::size_t count, std::uint64_t seed) {
   simt::Random random(seed);
   std::vector<std::uint32_t> words(count);
