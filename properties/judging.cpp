@@ -17,7 +17,7 @@ namespace halfulp::properties {
 namespace {
 
 constexpr std::int64_t kFailingEvaluated = 64;
-constexpr std::int64_t kAudited = 256;
+constexpr std::int64_t kAudited = 64;
 constexpr std::size_t kWorst = 8;
 
 // The finaliser of SplitMix64: a bijection that mixes every bit.

@@ -5,7 +5,7 @@
 //   judging.finish(judgement);
 //
 // Elements whose decision depends on the reference's own error, the failing ones (the first 64 of
-// them) and an audit of 1% (at most 256 an output, chosen by the seed) are evaluated again by
+// them) and an audit of 1% (at most 64 an output, chosen by the seed) are evaluated again by
 // Operation::exact. An exact answer that contradicts the streamed one is a bug of the reference and
 // ends in verdict faulted.
 #pragma once

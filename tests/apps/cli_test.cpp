@@ -13,7 +13,7 @@
 
 namespace {
 
-struct Run {
+struct Ran {
   int exit_code = -1;
   std::string out;
   std::string err;
@@ -27,11 +27,11 @@ std::string contents(const std::string& file) {
   return text.str();
 }
 
-Run run(const std::string& command, const std::string& arguments) {
+Ran run(const std::string& command, const std::string& arguments) {
   const std::string errors = testing::TempDir() + "/cli_test_stderr." + std::to_string(getpid());
   const auto start = std::chrono::steady_clock::now();
   FILE* pipe = popen((command + " " + arguments + " 2>" + errors + " </dev/null").c_str(), "r");
-  Run result;
+  Ran result;
   std::array<char, 4096> chunk{};
   for (std::size_t n = 0; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) {
     result.out.append(chunk.data(), n);
@@ -44,8 +44,8 @@ Run run(const std::string& command, const std::string& arguments) {
   return result;
 }
 
-Run halfulp(const std::string& arguments) { return run(HALFULP_COMMAND, arguments); }
-Run fakes(const std::string& arguments) { return run(HALFULP_FAKES_COMMAND, arguments); }
+Ran halfulp(const std::string& arguments) { return run(HALFULP_COMMAND, arguments); }
+Ran fakes(const std::string& arguments) { return run(HALFULP_FAKES_COMMAND, arguments); }
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -53,7 +53,7 @@ bool has(const std::string& text, const std::string& part) {
 
 // One line on stderr that names the culprit, exit code 2, nothing on stdout, at once.
 void expect_usage_error(const std::string& arguments, const std::string& culprit) {
-  const Run result = halfulp(arguments);
+  const Ran result = halfulp(arguments);
   EXPECT_EQ(result.exit_code, 2) << arguments;
   EXPECT_EQ(result.out, "") << arguments;
   EXPECT_EQ(result.err.find("halfulp: "), 0u) << arguments << ": " << result.err;
@@ -63,18 +63,18 @@ void expect_usage_error(const std::string& arguments, const std::string& culprit
 }
 
 TEST(Cli, HelpIsShownWithoutArguments) {
-  const Run alone = halfulp("");
+  const Ran alone = halfulp("");
   EXPECT_EQ(alone.exit_code, 0);
   EXPECT_TRUE(has(alone.out, "check"));
   EXPECT_TRUE(has(alone.out, "Exit codes"));
-  const Run check = halfulp("check --help");
+  const Ran check = halfulp("check --help");
   EXPECT_EQ(check.exit_code, 0);
   EXPECT_TRUE(has(check.out, "--seed"));
   EXPECT_EQ(halfulp("--version").exit_code, 0);
 }
 
 TEST(Cli, ListNamesKernelsAndBackends) {
-  const Run result = halfulp("list");
+  const Ran result = halfulp("list");
   EXPECT_EQ(result.exit_code, 0);
   for (const char* name : {"vector_add", "scalar", "host-checked", "acc=f32"}) {
     EXPECT_TRUE(has(result.out, name)) << name;
@@ -107,40 +107,40 @@ TEST(Cli, BadInputIsOneLineThatNamesIt) {
 }
 
 TEST(Cli, ReplayPassesOrFailsAgain) {
-  const Run passed = halfulp("replay 'vector_add scalar backend=host n=5 fill=ones'");
+  const Ran passed = halfulp("replay 'vector_add scalar backend=host n=5 fill=ones'");
   EXPECT_EQ(passed.exit_code, 0) << passed.out << passed.err;
-  const Run words = halfulp("replay vector_add scalar backend=host n=5 fill=ones");
+  const Ran words = halfulp("replay vector_add scalar backend=host n=5 fill=ones");
   EXPECT_EQ(words.out, passed.out);
-  const Run failed = fakes("replay vector_add fake_wrong n=9 fill=ones");
+  const Ran failed = fakes("replay vector_add fake_wrong n=9 fill=ones");
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_EQ(failed.out.find("halfulp replay 'vector_add fake_wrong backend=host"), 0u);
   for (const char* part : {"z[5]", "0x40400000", "truth 2", "error/bound inf"}) {
     EXPECT_TRUE(has(failed.out, part)) << part << " in " << failed.out;
   }
-  const Run crashed = fakes("replay vector_add fake_crash n=9 fill=ones");
+  const Ran crashed = fakes("replay vector_add fake_crash n=9 fill=ones");
   EXPECT_EQ(crashed.exit_code, 1);
   EXPECT_TRUE(has(crashed.out, "SIGSEGV"));
-  const Run skipped = fakes("replay vector_add fake_right backend=host-checked n=9 fill=ones");
+  const Ran skipped = fakes("replay vector_add fake_right backend=host-checked n=9 fill=ones");
   EXPECT_EQ(skipped.exit_code, 3);
 }
 
 TEST(Cli, ReplayTakesAFileOfCases) {
   const std::string file = testing::TempDir() + "/cli_test.cases";
   std::ofstream(file) << "# two cases\nvector_add fake_right n=3\nvector_add fake_wrong n=9\n";
-  const Run result = fakes("replay " + file);
+  const Ran result = fakes("replay " + file);
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(has(result.out, "2 cases, 1 pass, 1 fail or faulted"));
 }
 
 TEST(Cli, ShrinkFindsTheSmallestCase) {
-  const Run result = fakes("shrink vector_add fake_wrong n=77 fill=normal layout=mixed seed=5");
+  const Ran result = fakes("shrink vector_add fake_wrong n=77 fill=normal layout=mixed seed=5");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(has(result.out, "fake_wrong backend=host in=f32 n=6 fill=ones seed=0x1"))
       << result.out;
 }
 
 TEST(Cli, ExplainShowsInputsAnswerAndBound) {
-  const Run result = halfulp("explain vector_add scalar n=3 fill=normal");
+  const Ran result = halfulp("explain vector_add scalar n=3 fill=normal");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   for (const char* part : {"inputs", "answer", "truth", "bound", "accepted"}) {
     EXPECT_TRUE(has(result.out, part)) << part;
@@ -148,10 +148,10 @@ TEST(Cli, ExplainShowsInputsAnswerAndBound) {
 }
 
 TEST(Cli, CheckExitsByVerdicts) {
-  const Run good = fakes("check vector_add/fake_right --backend host --cases 20 --no-fixtures");
+  const Ran good = fakes("check vector_add/fake_right --backend host --cases 20 --no-fixtures");
   EXPECT_EQ(good.exit_code, 0) << good.out << good.err;
   EXPECT_TRUE(has(good.out, "seed 0x1: 20 cases"));
-  const Run bad = fakes("check vector_add/fake_wrong --backend host --cases 20 --no-fixtures");
+  const Ran bad = fakes("check vector_add/fake_wrong --backend host --cases 20 --no-fixtures");
   EXPECT_EQ(bad.exit_code, 1);
   EXPECT_EQ(fakes("check vector_add/fake_right --cases 0 --no-fixtures").exit_code, 3);
   EXPECT_EQ(
@@ -160,13 +160,13 @@ TEST(Cli, CheckExitsByVerdicts) {
 }
 
 TEST(Cli, CheckRepeatsFromItsOwnSummary) {
-  const Run first =
+  const Ran first =
       fakes("check 'vector_add/fake_*ht' --backend host --time 300ms --no-fixtures --seed 9");
   const std::size_t at = first.out.find("again: halfulp ");
   ASSERT_NE(at, std::string::npos) << first.out;
   std::string again = first.out.substr(at + 15);
   again = again.substr(0, again.find('\n'));
-  const Run second = fakes(again + " --no-fixtures");
+  const Ran second = fakes(again + " --no-fixtures");
   const auto counts = [](const std::string& text) {
     return text.substr(0, text.find("worst error/bound", text.find("seed 0x9")));
   };
@@ -175,7 +175,7 @@ TEST(Cli, CheckRepeatsFromItsOwnSummary) {
 
 TEST(Cli, CheckWritesJsonAndJunit) {
   const std::string base = testing::TempDir() + "/cli_test_out";
-  const Run result =
+  const Ran result =
       fakes("check 'vector_add/fake_[rw]*' --backend host --cases 40 --no-fixtures --json " + base +
             ".json --junit " + base + ".xml");
   EXPECT_EQ(result.exit_code, 1);
@@ -190,7 +190,7 @@ TEST(Cli, CheckWritesJsonAndJunit) {
 
 TEST(Cli, BenchOfAMissingDeviceSaysSo) {
   if (!has(halfulp("list").out, "cuda          unavailable")) GTEST_SKIP() << "there is a device";
-  const Run result = halfulp("bench gpu");
+  const Ran result = halfulp("bench gpu");
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_TRUE(has(result.out, "gpu skipped: "));
 }
