@@ -25,6 +25,9 @@ struct Tensor {
   std::int64_t stride[2] = {0, 0};
 };
 
+// Most nodes and edges: ids and positions are 32 bits wide, and kernels look a step past the last.
+inline constexpr std::int64_t kIdsMost = INT32_MAX - 4096;
+
 class Binding {
  public:
   explicit Binding(const Arguments& arguments) : arguments_(arguments) {}

@@ -8,10 +8,10 @@ namespace halfulp::gpu {
 std::string bind(const Arguments& arguments, GraphAttention& g) {
   Binding binding(arguments);
   g.storage = binding.storage("q");
-  g.nodes = binding.extent("q", 0, INT32_MAX);
+  g.nodes = binding.extent("q", 0, kIdsMost);
   g.heads = binding.extent("q", 1);
   g.dim = binding.extent("q", 2);
-  g.edges = binding.extent("e", 0, INT32_MAX);
+  g.edges = binding.extent("e", 0, kIdsMost);
   g.epsilon = binding.epsilon();
   g.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(g.dim)));
   g.q = binding.floats("q", {g.nodes, g.heads, g.dim});

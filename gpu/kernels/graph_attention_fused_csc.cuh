@@ -8,11 +8,14 @@
 
 namespace halfulp::gpu::HALFULP_BUILD {
 
-inline constexpr int kFusedCscBlock = 64;
-// Resident blocks a multiprocessor that the compiler is to make room for: wide storage is short of
-// loads in flight, 16-bit storage holds twice the elements a thread and would spill.
+// Two edges of 4 heads and 32 elements side by side, and as many resident blocks a multiprocessor
+// as the loads in flight need; measured on an H200.
 template <class T>
-inline constexpr int kFusedCscResident = sizeof(T) == 4 ? 24 : 1;
+inline constexpr int kFusedCscBlock = 16 * static_cast<int>(sizeof(T));
+template <class T, bool kVector>
+inline constexpr int kFusedCscResident = !kVector         ? 8
+                                         : sizeof(T) == 4 ? 24
+                                                          : 32;
 
 // NaN stays NaN: fminf and fmaxf would swallow it.
 __device__ inline float fused_csc_clamp(float x) {
@@ -21,7 +24,7 @@ __device__ inline float fused_csc_clamp(float x) {
   return x;
 }
 
-__device__ inline Edge fused_csc_edge(const GraphAttention& g, std::uint32_t position, bool valid) {
+__device__ inline Edge fused_csc_edge(const GraphAttention& g, std::int32_t position, bool valid) {
   Edge edge;
   edge.valid = valid;
   if (valid) edge.id = g.edge_id[position];
@@ -56,14 +59,14 @@ __device__ inline float fused_csc_score(const GraphAttention& g, std::int64_t no
 }
 
 template <class T, bool kVector>
-__global__ void __launch_bounds__(kFusedCscBlock, kFusedCscResident<T>)
+__global__ void __launch_bounds__(kFusedCscBlock<T>, kFusedCscResident<T, kVector>)
     graph_attention_fused_csc_kernel(GraphAttention g, Spread spread) {
-  SIMT_SHARED(float, numerators, [kFusedCscBlock][kPack<T>]);
-  SIMT_SHARED(float, denominators, [kFusedCscBlock]);
-  const Seat seat = seat_of(spread, threadIdx.x);
+  SIMT_SHARED(float, numerators, [kFusedCscBlock<T>][kPack<T>]);
+  SIMT_SHARED(float, denominators, [kFusedCscBlock<T>]);
+  const Seat seat = seat_of(spread, static_cast<int>(threadIdx.x));
   const std::int64_t node = blockIdx.x;
-  const auto begin = static_cast<std::uint32_t>(g.column_pointer[node]);
-  const auto end = static_cast<std::uint32_t>(g.column_pointer[node + 1]);
+  const std::int32_t begin = g.column_pointer[node];
+  const std::int32_t end = g.column_pointer[node + 1];
 
   for (std::int64_t head0 = 0; head0 < g.heads; head0 += spread.heads) {
     const std::int64_t head = head0 + seat.head;
@@ -77,12 +80,12 @@ __global__ void __launch_bounds__(kFusedCscBlock, kFusedCscResident<T>)
       float numerator[kPack<T>] = {};
       float denominator = seat.slot == 0 ? g.epsilon : 0.0f;
       // Every thread of a warp takes every step, since the lanes of a row exchange their sums.
-      std::uint32_t position = begin + seat.slot;
+      std::int32_t position = begin + seat.slot;
       Edge next = fused_csc_edge(g, position, active && position < end);
-      for (std::uint32_t step = begin; step < end; step += spread.slots) {
+      for (std::int32_t step = begin; step < end; step += spread.slots) {
         const Edge edge = next;
-        position += spread.slots;
-        next = fused_csc_edge(g, position, active && position < end);  // one step ahead
+        const std::int32_t ahead = position + spread.slots;
+        next = fused_csc_edge(g, ahead, active && ahead < end);
         float value[kPack<T>];
         load_slice<kVector>(row_of<const T>(g.v, edge.source, head), mine, edge.valid, value);
         const bool store = edge.valid && mine.first == 0;
@@ -94,6 +97,7 @@ __global__ void __launch_bounds__(kFusedCscBlock, kFusedCscResident<T>)
         denominator += weight;
         SIMT_UNROLL
         for (int i = 0; i < kPack<T>; ++i) numerator[i] += weight * value[i];
+        position = ahead;
       }
 
       denominators[threadIdx.x] = denominator;
@@ -116,14 +120,14 @@ Status graph_attention_fused_csc(const Arguments& arguments) {
   Launcher launcher(arguments, bind(arguments, g));
   if (g.nodes * g.heads * g.dim == 0) return launcher.status();
   with_storage(g.storage, [&]<class T>() {
-    const Spread spread = spread_over(kFusedCscBlock, g.heads, g.dim, kPack<T>);
+    const Spread spread = spread_over(kFusedCscBlock<T>, g.heads, g.dim, kPack<T>);
     bool vector = true;
     for (const Tensor& tensor : {g.q, g.k, g.v, g.e, g.out, g.e_out}) {
       vector = vector && vectorises<T>(tensor, g.dim);
     }
     launcher.launch(vector ? graph_attention_fused_csc_kernel<T, true>
                            : graph_attention_fused_csc_kernel<T, false>,
-                    g.nodes, kFusedCscBlock, g, spread);
+                    g.nodes, kFusedCscBlock<T>, g, spread);
   });
   return launcher.status();
 }

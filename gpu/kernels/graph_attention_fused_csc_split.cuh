@@ -9,7 +9,13 @@
 
 namespace halfulp::gpu::HALFULP_BUILD {
 
-inline constexpr int kFusedCscSplitBlock = 64;
+// As in fused_csc.
+template <class T>
+inline constexpr int kFusedCscSplitBlock = 16 * static_cast<int>(sizeof(T));
+template <class T, bool kVector>
+inline constexpr int kFusedCscSplitResident = !kVector         ? 8
+                                              : sizeof(T) == 4 ? 24
+                                                               : 32;
 inline constexpr std::int64_t kFusedCscSplitEdges = 256;
 
 // NaN stays NaN: fminf and fmaxf would swallow it.
@@ -19,7 +25,7 @@ __device__ inline float fused_csc_split_clamp(float x) {
   return x;
 }
 
-__device__ inline Edge fused_csc_split_edge(const GraphAttention& g, std::uint32_t position,
+__device__ inline Edge fused_csc_split_edge(const GraphAttention& g, std::int32_t position,
                                             bool valid) {
   Edge edge;
   edge.valid = valid;
@@ -57,9 +63,9 @@ __device__ inline float fused_csc_split_score(const GraphAttention& g, std::int6
 // The part of a node that one block sums, and where its sums go when the node is a hub.
 struct FusedCscSplitRange {
   std::int64_t node = 0;
-  std::uint32_t begin = 0, end = 0;  // CSC positions
-  float* numerator = nullptr;        // (heads, dim), nullptr: divide and store the node's output
-  float* denominator = nullptr;      // (heads)
+  std::int32_t begin = 0, end = 0;  // CSC positions
+  float* numerator = nullptr;       // (heads, dim), nullptr: divide and store the node's output
+  float* denominator = nullptr;     // (heads)
 };
 
 // Partial sums of one range: (ranges, 2, heads * dim) numerators and (ranges, 2, heads)
@@ -121,9 +127,9 @@ __device__ inline void fused_csc_split_leave(const GraphAttention& g,
 template <class T, bool kVector>
 __device__ inline void fused_csc_split_sum(const GraphAttention& g, const Spread& spread,
                                            const FusedCscSplitRange& range) {
-  SIMT_SHARED(float, numerators, [kFusedCscSplitBlock][kPack<T>]);
-  SIMT_SHARED(float, denominators, [kFusedCscSplitBlock]);
-  const Seat seat = seat_of(spread, threadIdx.x);
+  SIMT_SHARED(float, numerators, [kFusedCscSplitBlock<T>][kPack<T>]);
+  SIMT_SHARED(float, denominators, [kFusedCscSplitBlock<T>]);
+  const Seat seat = seat_of(spread, static_cast<int>(threadIdx.x));
   for (std::int64_t head0 = 0; head0 < g.heads; head0 += spread.heads) {
     const std::int64_t head = head0 + seat.head;
     const bool active = seat.slot < spread.slots && head < g.heads;
@@ -134,12 +140,12 @@ __device__ inline void fused_csc_split_sum(const GraphAttention& g, const Spread
     do {
       float numerator[kPack<T>] = {};
       float denominator = 0.0f;
-      std::uint32_t position = range.begin + seat.slot;
+      std::int32_t position = range.begin + seat.slot;
       Edge next = fused_csc_split_edge(g, position, active && position < range.end);
-      for (std::uint32_t step = range.begin; step < range.end; step += spread.slots) {
+      for (std::int32_t step = range.begin; step < range.end; step += spread.slots) {
         const Edge edge = next;
-        position += spread.slots;
-        next = fused_csc_split_edge(g, position, active && position < range.end);  // one step ahead
+        const std::int32_t ahead = position + spread.slots;
+        next = fused_csc_split_edge(g, ahead, active && ahead < range.end);
         float value[kPack<T>];
         load_slice<kVector>(row_of<const T>(g.v, edge.source, head), mine, edge.valid, value);
         const bool store = edge.valid && mine.first == 0;
@@ -152,6 +158,7 @@ __device__ inline void fused_csc_split_sum(const GraphAttention& g, const Spread
         denominator += weight;
         SIMT_UNROLL
         for (int i = 0; i < kPack<T>; ++i) numerator[i] += weight * value[i];
+        position = ahead;
       }
       denominators[threadIdx.x] = denominator;
       SIMT_UNROLL
@@ -173,15 +180,15 @@ __device__ inline void fused_csc_split_sum(const GraphAttention& g, const Spread
 // Blocks [0, nodes): whole nodes that are no hubs. Blocks from `nodes` on: one range of positions
 // each.
 template <class T, bool kVector>
-__global__ void __launch_bounds__(kFusedCscSplitBlock)
+__global__ void __launch_bounds__(kFusedCscSplitBlock<T>, kFusedCscSplitResident<T, kVector>)
     graph_attention_fused_csc_split_kernel(GraphAttention g, Spread spread,
                                            FusedCscSplitSums sums) {
   const std::int64_t block = blockIdx.x;
   if (block < g.nodes) {
     if (fused_csc_split_is_hub(g, block)) return;
     FusedCscSplitRange whole{block};
-    whole.begin = static_cast<std::uint32_t>(g.column_pointer[block]);
-    whole.end = static_cast<std::uint32_t>(g.column_pointer[block + 1]);
+    whole.begin = g.column_pointer[block];
+    whole.end = g.column_pointer[block + 1];
     fused_csc_split_sum<T, kVector>(g, spread, whole);
     return;
   }
@@ -194,8 +201,8 @@ __global__ void __launch_bounds__(kFusedCscSplitBlock)
     if (fused_csc_split_is_hub(g, node)) {
       const std::int64_t place = fused_csc_split_place(g, node, range);
       FusedCscSplitRange part{node};
-      part.begin = static_cast<std::uint32_t>(max(begin, std::int64_t{g.column_pointer[node]}));
-      part.end = static_cast<std::uint32_t>(min(end, std::int64_t{g.column_pointer[node + 1]}));
+      part.begin = static_cast<std::int32_t>(max(begin, std::int64_t{g.column_pointer[node]}));
+      part.end = static_cast<std::int32_t>(min(end, std::int64_t{g.column_pointer[node + 1]}));
       part.numerator = sums.numerator + place * g.heads * g.dim;
       part.denominator = sums.denominator + place * g.heads;
       fused_csc_split_sum<T, kVector>(g, spread, part);
@@ -206,7 +213,7 @@ __global__ void __launch_bounds__(kFusedCscSplitBlock)
 
 // One block a range: adds up the hub that starts in it, if one does.
 template <class T>
-__global__ void __launch_bounds__(kFusedCscSplitBlock)
+__global__ void __launch_bounds__(kFusedCscSplitBlock<T>)
     graph_attention_fused_csc_split_combine_kernel(GraphAttention g, FusedCscSplitSums sums) {
   const std::int64_t begin = std::int64_t{blockIdx.x} * kFusedCscSplitEdges;
   const std::int64_t end = min(begin + kFusedCscSplitEdges, g.edges);
@@ -227,7 +234,6 @@ __global__ void __launch_bounds__(kFusedCscSplitBlock)
 }
 
 Status graph_attention_fused_csc_split(const Arguments& arguments) {
-  constexpr int kBlock = kFusedCscSplitBlock;
   GraphAttention g;
   Launcher launcher(arguments, bind(arguments, g));
   if (g.nodes * g.heads * g.dim == 0) return launcher.status();
@@ -239,6 +245,7 @@ Status graph_attention_fused_csc_split(const Arguments& arguments) {
   sums.denominator = launcher.workspace<float>("denominator", ranges * 2 * g.heads);
   const std::int64_t blocks = launcher.blocks("q", g.nodes + ranges, 1);
   with_storage(g.storage, [&]<class T>() {
+    constexpr int kBlock = kFusedCscSplitBlock<T>;
     const Spread spread = spread_over(kBlock, g.heads, g.dim, kPack<T>);
     bool vector = true;
     for (const Tensor& tensor : {g.q, g.k, g.v, g.e, g.out, g.e_out}) {

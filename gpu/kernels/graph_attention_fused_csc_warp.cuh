@@ -7,9 +7,11 @@
 namespace halfulp::gpu::HALFULP_BUILD {
 
 inline constexpr int kFusedCscWarpBlock = 128;
-// As in fused_csc.
-template <class T>
-inline constexpr int kFusedCscWarpResident = sizeof(T) == 4 ? 12 : 1;
+// Resident blocks a multiprocessor to leave registers for; measured on an H200.
+template <class T, bool kVector>
+inline constexpr int kFusedCscWarpResident = !kVector         ? 4
+                                             : sizeof(T) == 4 ? 12
+                                                              : 8;
 inline constexpr int kFusedCscWarps = kFusedCscWarpBlock / 32;
 
 // NaN stays NaN: fminf and fmaxf would swallow it.
@@ -19,7 +21,7 @@ __device__ inline float fused_csc_warp_clamp(float x) {
   return x;
 }
 
-__device__ inline Edge fused_csc_warp_edge(const GraphAttention& g, std::uint32_t position,
+__device__ inline Edge fused_csc_warp_edge(const GraphAttention& g, std::int32_t position,
                                            bool valid) {
   Edge edge;
   edge.valid = valid;
@@ -55,15 +57,15 @@ __device__ inline float fused_csc_warp_score(const GraphAttention& g, std::int64
 }
 
 template <class T, bool kVector>
-__global__ void __launch_bounds__(kFusedCscWarpBlock, kFusedCscWarpResident<T>)
+__global__ void __launch_bounds__(kFusedCscWarpBlock, kFusedCscWarpResident<T, kVector>)
     graph_attention_fused_csc_warp_kernel(GraphAttention g, Spread spread) {
-  const Seat seat = seat_of(spread, threadIdx.x % 32);
+  const Seat seat = seat_of(spread, static_cast<int>(threadIdx.x % 32));
   const std::int64_t warp = std::int64_t{blockIdx.x} * kFusedCscWarps + threadIdx.x / 32;
   const std::int64_t node = warp / g.heads;
   const std::int64_t head = warp % g.heads;
   if (node >= g.nodes) return;
-  const auto begin = static_cast<std::uint32_t>(g.column_pointer[node]);
-  const auto end = static_cast<std::uint32_t>(g.column_pointer[node + 1]);
+  const std::int32_t begin = g.column_pointer[node];
+  const std::int32_t end = g.column_pointer[node + 1];
   const Slice start{0, g.dim, spread.lanes, seat.lane};
   float query[kPack<T>];
   load_slice<kVector>(row_of<const T>(g.q, node, head), start, true, query);
@@ -72,12 +74,12 @@ __global__ void __launch_bounds__(kFusedCscWarpBlock, kFusedCscWarpResident<T>)
   do {
     float numerator[kPack<T>] = {};
     float denominator = seat.slot == 0 ? g.epsilon : 0.0f;
-    std::uint32_t position = begin + seat.slot;
+    std::int32_t position = begin + seat.slot;
     Edge next = fused_csc_warp_edge(g, position, position < end);
-    for (std::uint32_t step = begin; step < end; step += spread.slots) {
+    for (std::int32_t step = begin; step < end; step += spread.slots) {
       const Edge edge = next;
-      position += spread.slots;
-      next = fused_csc_warp_edge(g, position, position < end);  // one step ahead
+      const std::int32_t ahead = position + spread.slots;
+      next = fused_csc_warp_edge(g, ahead, ahead < end);
       float value[kPack<T>];
       load_slice<kVector>(row_of<const T>(g.v, edge.source, head), mine, edge.valid, value);
       const bool store = edge.valid && mine.first == 0;
@@ -89,11 +91,12 @@ __global__ void __launch_bounds__(kFusedCscWarpBlock, kFusedCscWarpResident<T>)
       denominator += weight;
       SIMT_UNROLL
       for (int i = 0; i < kPack<T>; ++i) numerator[i] += weight * value[i];
+      position = ahead;
     }
 
     // Only the first `end - begin` slots have seen an edge; slot 0 gets their sum.
     for (int offset = spread.lanes; offset < 32; offset *= 2) {
-      if (static_cast<unsigned>(offset) >> spread.lanes_log2 >= end - begin) break;
+      if (offset >> spread.lanes_log2 >= end - begin) break;
       denominator += __shfl_xor_sync(0xffffffffu, denominator, offset);
       SIMT_UNROLL
       for (int i = 0; i < kPack<T>; ++i) {

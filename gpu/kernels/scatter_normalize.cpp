@@ -6,10 +6,10 @@ namespace halfulp::gpu {
 std::string bind(const Arguments& arguments, ScatterNormalize& s) {
   Binding binding(arguments);
   s.storage = binding.storage("values");
-  s.edges = binding.extent("values", 0, INT32_MAX);
+  s.edges = binding.extent("values", 0, kIdsMost);
   s.heads = binding.extent("values", 1);
   s.dim = binding.extent("values", 2);
-  s.nodes = binding.extent("out", 0, INT32_MAX);
+  s.nodes = binding.extent("out", 0, kIdsMost);
   s.epsilon = binding.epsilon();
   s.values = binding.floats("values", {s.edges, s.heads, s.dim});
   s.scores = binding.floats("scores", {s.edges, s.heads});

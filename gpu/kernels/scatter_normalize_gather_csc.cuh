@@ -14,10 +14,10 @@ __global__ void __launch_bounds__(kScatterGatherCscBlock, 32)
     scatter_normalize_gather_csc_kernel(ScatterNormalize s, Spread spread) {
   SIMT_SHARED(float, numerators, [kScatterGatherCscBlock][kPack<T>]);
   SIMT_SHARED(float, denominators, [kScatterGatherCscBlock]);
-  const Seat seat = seat_of(spread, threadIdx.x);
+  const Seat seat = seat_of(spread, static_cast<int>(threadIdx.x));
   const std::int64_t node = blockIdx.x;
-  const auto begin = static_cast<std::uint32_t>(s.column_pointer[node]);
-  const auto end = static_cast<std::uint32_t>(s.column_pointer[node + 1]);
+  const std::int32_t begin = s.column_pointer[node];
+  const std::int32_t end = s.column_pointer[node + 1];
 
   for (std::int64_t head0 = 0; head0 < s.heads; head0 += spread.heads) {
     const std::int64_t head = head0 + seat.head;
@@ -26,12 +26,12 @@ __global__ void __launch_bounds__(kScatterGatherCscBlock, 32)
     do {
       float numerator[kPack<T>] = {};
       float denominator = 0.0f;
-      std::uint32_t position = active ? begin + seat.slot : end;
+      std::int32_t position = active ? begin + seat.slot : end;
       std::int32_t next = position < end ? s.edge_id[position] : 0;
-      while (position < end) {
+      for (; position < end; position += spread.slots) {
         const std::int64_t edge = next;
-        position += spread.slots;
-        if (position < end) next = s.edge_id[position];  // one step ahead
+        const std::int32_t ahead = position + spread.slots;
+        if (ahead < end) next = s.edge_id[ahead];
         float value[kPack<T>];
         load_slice<kVector>(row_of<const T>(s.values, edge, head), slice, true, value);
         denominator += to_float(row_of<const T>(s.scores, edge, 0)[head]);

@@ -19,8 +19,8 @@ namespace halfulp::gpu::HALFULP_BUILD {
 struct Spread {
   int lanes = 1;  // threads a row: a power of two, at most 32
   int lanes_log2 = 0;
-  unsigned heads = 1;  // heads side by side in a block
-  unsigned slots = 1;  // edges side by side in a block
+  int heads = 1;  // heads side by side in a block
+  int slots = 1;  // edges side by side in a block
 };
 
 inline Spread spread_over(int threads, std::int64_t heads, std::int64_t dim, int pack) {
@@ -29,8 +29,8 @@ inline Spread spread_over(int threads, std::int64_t heads, std::int64_t dim, int
     spread.lanes *= 2;
     ++spread.lanes_log2;
   }
-  const auto groups = static_cast<unsigned>(threads / spread.lanes);
-  spread.heads = heads < groups ? static_cast<unsigned>(heads) : groups;
+  const int groups = threads / spread.lanes;
+  spread.heads = heads < groups ? static_cast<int>(heads) : groups;
   spread.slots = groups / spread.heads;
   return spread;
 }
@@ -38,14 +38,14 @@ inline Spread spread_over(int threads, std::int64_t heads, std::int64_t dim, int
 // A thread's place; threads left over have slot >= Spread::slots.
 struct Seat {
   int lane = 0;
-  unsigned head = 0;
-  unsigned slot = 0;
+  int head = 0;
+  int slot = 0;
 };
 
-__device__ inline Seat seat_of(const Spread& spread, unsigned thread) {
-  const unsigned group = thread >> spread.lanes_log2;
+__device__ inline Seat seat_of(const Spread& spread, int thread) {
+  const int group = thread >> spread.lanes_log2;
   Seat seat;
-  seat.lane = static_cast<int>(thread) & (spread.lanes - 1);
+  seat.lane = thread & (spread.lanes - 1);
   seat.slot = group / spread.heads;
   seat.head = group - seat.slot * spread.heads;
   return seat;
@@ -137,8 +137,8 @@ template <int kBlock, int kWidth>
 __device__ inline void add_slots(const Spread& spread, const float (&numerators)[kBlock][kWidth],
                                  const float (&denominators)[kBlock], float (&numerator)[kWidth],
                                  float& denominator) {
-  for (unsigned slot = 1; slot < spread.slots; ++slot) {
-    const unsigned other = threadIdx.x + (slot * spread.heads << spread.lanes_log2);
+  for (int slot = 1; slot < spread.slots; ++slot) {
+    const int other = static_cast<int>(threadIdx.x) + slot * spread.heads * spread.lanes;
     denominator += denominators[other];
     SIMT_UNROLL
     for (int i = 0; i < kWidth; ++i) numerator[i] += numerators[other][i];
