@@ -67,11 +67,11 @@ else
   [[ $(cuda_option 2>/dev/null) == *ON ]] || die "no nvcc 12 or later" \
     "install the CUDA toolkit, or build elsewhere with ci/run.sh carry and use --prebuilt"
   configure "$build_folder"
-  build "$build_folder"
+  build "$build_folder" halfulp halfulp_gpu_tests
   step tests ctest --test-dir "$build_folder" -L gpu --no-tests=error --output-on-failure
 fi
 step campaign "$bin/halfulp" check --backend cuda --time "$campaign" --junit "$logs/campaign.xml"
-step bench "$bin/halfulp" bench --backend cuda
+step bench "$bin/halfulp" bench gpu
 
 printf '\n%s\n' "$device; logs in $logs"
 printf '%-10s %-8s %7s  %s\n' step result time 'last line'

@@ -49,7 +49,7 @@ job_carry() {
     die "carry needs nvcc 12 or later" "install the CUDA toolkit"
   configure "$folder" -DHALFULP_STATIC=ON -DCMAKE_BUILD_TYPE=Release \
     "-DCMAKE_CUDA_ARCHITECTURES=${HALFULP_CUDA_ARCHITECTURES:-90a-real}"
-  build "$folder"
+  build "$folder" halfulp halfulp_gpu_tests
   rm -rf "$carry"
   mkdir -p "$carry/bin"
   gpu_tests "$folder" >"$carry/gpu_tests"

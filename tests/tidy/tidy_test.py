@@ -30,6 +30,8 @@ GOOD = {
     "properties/check.hpp": HEADER + '#include "gpu/kernel.hpp"\n#include "reference/a.hpp"\n',
     "properties/rows.cpp": "// Rows.\nRows f() {\n  return {\n" + "    1,\n" * 99 + "  };\n}\n",
     "apps/main.cpp": '// The command.\n#include "properties/check.hpp"\n',
+    "apps/cli.hpp": HEADER + "int cli_main();\n",
+    "tests/main.cpp": '// The command with more kernels.\n#include "apps/cli.hpp"\n',
     "tests/a_test.cpp": '// A test.\n#include <gtest/gtest.h>\n#include "reference/a.hpp"\n',
 }
 
@@ -50,7 +52,7 @@ BAD = {
         ("properties/b.hpp", HEADER + "#include <cuda_fp16.h>\n"),
         ("properties/b.hpp", HEADER + '#include "tests/a_test.cpp"\n'),
         ("apps/b.cpp", '// A part.\n#include "reference/a.hpp"\n'),
-        ("tests/b.cpp", '// A test.\n#include "apps/main.cpp"\n'),
+        ("tests/b.cpp", '// A test.\n#include "apps/cli.hpp"\n'),
     ],
     "size": [
         ("reference/b.hpp", HEADER + "int x;\n" * 400),
