@@ -26,8 +26,8 @@ void after_atomic(Launch& launch, const void* address, bool changed, Site site);
 // The launch ends here: control goes back to its main fiber, and nothing on this one is unwound.
 [[noreturn]] void abandon(Launch& launch);
 
-// The launch ends here with this fault. `text` returns a std::string; it is a function so that none of the
-// strings it is made from is still alive when the fiber is abandoned.
+// The launch ends here with this fault. `text` returns a std::string; it is a function so that none
+// of the strings it is made from is still alive when the fiber is abandoned.
 template <class Text>
 [[noreturn]] void fail(Launch& launch, FaultKind kind, const Text& text) {
   launch.session.record({kind, text()});

@@ -1,15 +1,15 @@
 // Sessions and the search over schedules.
 #include "gpu/simt/session.hpp"
 
-#include "gpu/assert.hpp"
 #include "gpu/simt/checker.hpp"
 
 namespace halfulp::gpu::simt {
 
 std::size_t Explorer::choose(std::size_t count, bool stay) {
   if (stay && preemptions_ >= preemption_bound_) return 0;
+  // A kernel whose own steps are not repeatable can offer other choices than the run before did.
+  if (position_ < path_.size() && path_[position_].count != count) path_.resize(position_);
   if (position_ == path_.size()) path_.push_back({0, count});
-  HALFULP_GPU_ASSERT(path_[position_].count == count);  // the run before took the same path to here
   const std::size_t taken = path_[position_++].taken;
   if (stay && taken != 0) ++preemptions_;
   return taken;
@@ -17,6 +17,7 @@ std::size_t Explorer::choose(std::size_t count, bool stay) {
 
 bool Explorer::next() {
   ++schedules_;
+  path_.resize(position_);
   position_ = 0;
   preemptions_ = 0;
   while (!path_.empty()) {

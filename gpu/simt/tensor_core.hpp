@@ -1,10 +1,11 @@
 // The arithmetic of one mma output element, without warps or fragments.
 //
-// The truncating model is that of docs/bounds.md's tensor-core section: in each step `block`
-// products and the accumulator are aligned to the largest exponent among them, cut to
-// `fraction_bits` below it toward zero, added exactly, and the sum is cut to float. A product's
-// exponent is the sum of its factors', not normalised; a subnormal factor has the smallest exponent
-// of its format.
+// The truncating model is that of MMA-Sim (arXiv 2511.10909) and Khattak and Mikaitis (arXiv
+// 2512.07004): in each step `block` products and the accumulator are aligned to the largest
+// exponent among them, cut to `fraction_bits` below it toward zero, added exactly, and the sum is
+// cut to float. A product's exponent is the sum of its factors', not normalised; a subnormal factor
+// has the smallest exponent of its format. On sm_90 it equals the device bit for bit
+// (tests/gpu/wrappers_gpu_test.cpp).
 #pragma once
 #include <cstdint>
 #include <span>
