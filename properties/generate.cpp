@@ -4,6 +4,7 @@
 
 #include "properties/assert.hpp"
 #include "properties/fill.hpp"
+#include "properties/operation.hpp"
 #include "properties/spec.hpp"
 
 namespace halfulp::properties {
@@ -62,6 +63,14 @@ void choose_common(Choices& choose, const gpu::Kernel& kernel, gpu::Backend back
     c.set("resident", choose.weighted<std::int64_t>({{8, 4}, {1, 1}, {1, 2}, {1, 7}}));
   }
   c.set("seed", std::to_string(choose.bits() & 0xffffffffu));
+}
+
+void choose_law(Choices& choose, Case& c) {
+  const Operation& operation = *find_operation(c.operation);
+  if (!choose.one_in(8) || operation.laws.empty() || c.text("order") == "exhaustive") return;
+  const auto last = static_cast<std::int64_t>(operation.laws.size()) - 1;
+  const Law& law = operation.laws[static_cast<std::size_t>(choose.between(0, last))];
+  if (law.relate(c, operation.materialise(c)).applies()) c.set("law", std::string(law.name));
 }
 
 }  // namespace halfulp::properties

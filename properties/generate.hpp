@@ -56,4 +56,7 @@ class Choices {
 void choose_common(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend, bool tiny,
                    Case& c);
 
+// One case in eight also gets a law that applies to it. Call last: it looks at the whole case.
+void choose_law(Choices& choose, Case& c);
+
 }  // namespace halfulp::properties

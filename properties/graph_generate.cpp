@@ -19,8 +19,8 @@ struct Room {
 
 Room choose_room(Choices& choose, const gpu::Kernel& kernel) {
   Room room;
-  room.work = choose.weighted<std::int64_t>({{8, 200}, {8, 600}, {3, 2000}, {1, 6000}});
-  room.dim = choose.size_near(kernel.edges, std::min<std::int64_t>(room.work / 4, 130));
+  room.work = choose.weighted<std::int64_t>({{6, 300}, {8, 1200}, {4, 4000}, {1, 12000}});
+  room.dim = choose.size_near(kernel.edges, std::min<std::int64_t>(room.work / 4, 300));
   room.heads = choose.weighted<std::int64_t>({{5, 1}, {3, 2}, {3, 3}, {1, 4}, {1, 5}});
   while (room.heads > 1 && room.heads * room.dim > room.work / 4) --room.heads;
   return room;
@@ -80,10 +80,10 @@ std::string with_variants(Choices& choose, std::string graph, std::int64_t nodes
 
 void choose_graph(Choices& choose, const gpu::Kernel& kernel, Room room, Case& c) {
   const std::int64_t rows = room.rows();
-  const std::int64_t nodes =
-      choose.one_in(40)
-          ? 0
-          : choose.between(1, std::clamp<std::int64_t>(rows / 3, 1, 3 + choose.size() / 4));
+  const std::int64_t half = std::max<std::int64_t>(rows / 2, 1);
+  std::int64_t nodes = choose.between(1, std::min<std::int64_t>(half, 3 + choose.size() / 3));
+  if (choose.one_in(8)) nodes = choose.size_near(kernel.edges, half);
+  if (choose.one_in(40)) nodes = 0;
   c.set("nodes", nodes);
   c.set("graph", with_variants(choose, choose_family(choose, kernel, nodes, rows - nodes), nodes));
 }
@@ -126,11 +126,11 @@ Case generate_graph_case(const gpu::Kernel& kernel, gpu::Backend backend, const 
   c.set("heads", room.heads);
   c.set("dim", room.dim);
   const std::int64_t kind = choose.between(0, 199);
-  if (kind == 0 && size >= 20) {
+  if (kind <= 1 && size >= 20) {
     choose_large_hub(choose, c);
-  } else if (kind <= 2 && size >= 20) {
+  } else if (kind <= 4 && size >= 20) {
     choose_real(choose, c);
-  } else if (kind <= 10) {
+  } else if (kind <= 14) {
     choose_tiny(choose, c);
   } else {
     choose_graph(choose, kernel, room, c);
@@ -143,6 +143,7 @@ Case generate_graph_case(const gpu::Kernel& kernel, gpu::Backend backend, const 
   if (c.text("fill") == "G3") {
     c.set("dim", choose.weighted<std::int64_t>({{1, 1}, {3, 4}, {3, 16}, {1, 64}}));
   }
+  choose_law(choose, c);
   return c;
 }
 

@@ -55,6 +55,7 @@ void propose_smaller(std::vector<Case>& cases, const Case& c, std::string_view f
 }
 
 void propose_plainer(std::vector<Case>& cases, const Case& c) {
+  propose(cases, c, "law", "none");
   for (const std::string_view fill : kPlainFills) {
     if (fill_rank(fill) < fill_rank(c.text("fill"))) propose(cases, c, "fill", std::string(fill));
   }
@@ -71,7 +72,8 @@ void propose_plainer(std::vector<Case>& cases, const Case& c) {
 }
 
 std::vector<std::uint64_t> plainness(const Case& c) {
-  return {fill_rank(c.text("fill")),
+  return {static_cast<std::uint64_t>(c.text("law") == "none" ? 0 : 1),
+          fill_rank(c.text("fill")),
           layout_weight(c.text("layout")),
           position(c.text("order"), kOrders),
           static_cast<std::uint64_t>(c.integer("resident") == 4 ? 0 : 1),

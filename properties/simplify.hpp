@@ -19,7 +19,7 @@ void propose(std::vector<Case>& cases, const Case& c, std::string_view field, st
 void propose_smaller(std::vector<Case>& cases, const Case& c, std::string_view field,
                      std::int64_t least);
 
-// Simpler fill, layout, order, resident, storage format and seed.
+// No law, and simpler fill, layout, order, resident, storage format and seed.
 void propose_plainer(std::vector<Case>& cases, const Case& c);
 
 // The weight of those fields, most important first.

@@ -96,6 +96,7 @@ Case generate(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random&
   Case c = make_case(kName, kernel.name);
   c.set("n", choose.size_near(kernel.edges, 70000, true));
   choose_common(choose, kernel, backend, c.integer("n") <= 3, c);
+  choose_law(choose, c);
   return c;
 }
 
