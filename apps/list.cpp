@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/command.hpp"
+#include "properties/graph_spec.hpp"
 #include "properties/operation.hpp"
 #include "properties/plan.hpp"
 #include "properties/setup.hpp"
@@ -58,7 +59,11 @@ void list(const std::vector<std::string>& filters, bool fields) {
     if (fields) print_fields(operation);
     fmt::print("\n");
   }
-  fmt::print("backends\n");
+  fmt::print("graphs (graph=... of the graph operations)\n");
+  for (const properties::GraphFamily& family : properties::graph_families()) {
+    fmt::print("  {:<20} {}\n", family.form, family.help);
+  }
+  fmt::print("\nbackends\n");
   for (const properties::BackendState& state : properties::backend_states()) {
     fmt::print("  {:<13} {}\n", gpu::name(state.backend),
                state.unavailable.empty() ? state.device : "unavailable: " + state.unavailable);

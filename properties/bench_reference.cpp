@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 #include "gpu/kernel.hpp"
 #include "properties/assert.hpp"
@@ -16,11 +16,8 @@ namespace halfulp::properties {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+// Processor time of this thread of work: other processes on the machine do not count.
+double now_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 const gpu::Kernel* first_kernel(std::string_view operation) {
   const auto kernels = gpu::kernels();
@@ -31,16 +28,16 @@ const gpu::Kernel* first_kernel(std::string_view operation) {
 // Elements evaluated exactly per second, spread over the outputs.
 double exact_rate(const Operation& operation, const gpu::Kernel& kernel,
                   const gpu::Problem& problem) {
-  const auto start = Clock::now();
+  const double start = now_s();
   std::int64_t evaluated = 0;
   const auto outputs = output_operands(problem);
-  while (seconds_since(start) < 0.5) {
+  while ((now_s() - start) < 0.5) {
     const auto output = static_cast<int>(evaluated % static_cast<std::int64_t>(outputs.size()));
     const std::int64_t count = outputs[static_cast<std::size_t>(output)]->count();
     operation.exact(problem, kernel.numerics, {output, evaluated * 7919 % count});
     ++evaluated;
   }
-  return static_cast<double>(evaluated) / seconds_since(start);
+  return static_cast<double>(evaluated) / (now_s() - start);
 }
 
 void bench_operation(const Say& say, std::string_view name) {
@@ -51,14 +48,14 @@ void bench_operation(const Say& say, std::string_view name) {
       "{} {} in=f32 nodes=100000 heads=4 dim=32 graph=random:1000000 fill=normal seed=0x1", name,
       kernel->name));
   HALFULP_ASSERT(!parsed.error, parsed.error.what);
-  const auto materialised = Clock::now();
+  const double materialised = now_s();
   const gpu::Problem problem = operation->materialise(parsed.value);
-  const double materialise_s = seconds_since(materialised);
+  const double materialise_s = now_s() - materialised;
   double best_s = 1e30;
   for (int repeat = 0; repeat < 3; ++repeat) {
-    const auto start = Clock::now();
+    const double start = now_s();
     operation->evaluate(problem, kernel->numerics, [](const reference::Rows&) {});
-    best_s = std::min(best_s, seconds_since(start));
+    best_s = std::min(best_s, (now_s() - start));
   }
   say(
       fmt::format("{:<18} 10^6 edges x 4 x 32, f32: {:.2f} s on one core with bounds, best of 3 "
@@ -75,17 +72,17 @@ double sum_rate(reference::Format format, int exponent_low, int exponent_high) {
     const std::uint64_t bits = any_exponent(format, draw, exponent_low, exponent_high);
     (i < kTerms ? left : right).push_back(reference::decode(format, bits));
   }
-  const auto start = Clock::now();
+  const double start = now_s();
   std::int64_t sums = 0;
   std::uint64_t used = 0;
-  while (seconds_since(start) < 0.5) {
+  while ((now_s() - start) < 0.5) {
     reference::ExactSum sum;
     sum.add_products(left.data(), right.data(), kTerms);
     used ^= sum.round(format);
     ++sums;
   }
   HALFULP_ASSERT(used != 1, "the sums are used");
-  return static_cast<double>(sums * kTerms) / seconds_since(start);
+  return static_cast<double>(sums * kTerms) / (now_s() - start);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace halfulp::properties {
 
 namespace {
 
-constexpr std::int64_t kFailingEvaluated = 64;
+constexpr std::size_t kFailingEvaluated = 64;
 constexpr std::int64_t kAudited = 64;
 constexpr std::size_t kWorst = 8;
 
@@ -90,11 +90,7 @@ void Judging::see_element(Output& output, reference::Element element, const Expe
       return;  // settled as a whole: every result of this element is judged there
     }
     if (decision == Decision::reject) {
-      if (!failed && failing_pending_ < kFailingEvaluated) {
-        pending.why = Why::failing;
-        pending_.push_back(pending);
-        ++failing_pending_;
-      }
+      if (!failed) keep_failing(pending);
       failed = true;
       continue;
     }
@@ -113,6 +109,22 @@ void Judging::see_element(Output& output, reference::Element element, const Expe
     }
   }
   if (failed) ++failed_;
+}
+
+// Keeps the worst ones, the first of equals.
+void Judging::keep_failing(const Pending& pending) {
+  Pending failing = pending;
+  failing.why = Why::failing;
+  const reference::Format format =
+      outputs_[static_cast<std::size_t>(pending.element.output)].format;
+  failing.ratio =
+      error_over_bound(format, enclosure(pending.expected), pending.expected.bound, pending.got);
+  if (failing_.size() < kFailingEvaluated) {
+    failing_.push_back(failing);
+    return;
+  }
+  const auto mildest = std::ranges::min_element(failing_, {}, &Pending::ratio);
+  if (failing.ratio > mildest->ratio) *mildest = failing;
 }
 
 Suspect Judging::suspect(const Pending& pending, reference::Enclosure truth) const {
@@ -180,6 +192,7 @@ void Judging::settle(const Pending& pending, Judgement& judgement) {
 }
 
 void Judging::finish(Judgement& judgement) {
+  for (const Pending& pending : failing_) settle(pending, judgement);
   for (const Pending& pending : pending_) settle(pending, judgement);
   std::string powers;
   bool powerless = elements_ > 0;
@@ -201,7 +214,7 @@ void Judging::finish(Judgement& judgement) {
     judgement.worst_error_over_bound = judgement.worst.front().error_over_bound;
   }
   judgement.verdict = Verdict::pass;
-  judgement.reason = powers;  // a pass may still have outputs without power: worth a word
+  if (!powers.empty()) judgement.reason = "no power in " + powers;
   if (powerless) judgement.verdict = Verdict::powerless;
   if (failed_ > 0) {
     judgement.verdict = Verdict::fail;

@@ -4,7 +4,7 @@
 //   operation.evaluate(problem, numerics, [&](const reference::Rows& rows) { judging.see(rows); });
 //   judging.finish(judgement);
 //
-// Elements whose decision depends on the reference's own error, the failing ones (the first 64 of
+// Elements whose decision depends on the reference's own error, the failing ones (the worst 64 of
 // them) and an audit of 1% (at most 64 an output, chosen by the seed) are evaluated again by
 // Operation::exact. An exact answer that contradicts the streamed one is a bug of the reference and
 // ends in verdict faulted.
@@ -40,6 +40,7 @@ class Judging {
     std::uint64_t bits = 0;
     double got = 0;
     Why why = Why::audit;
+    double ratio = 0;  // of failing ones: error over bound, as far as the fast path knows
   };
   struct Output {
     const gpu::Operand* operand = nullptr;
@@ -51,6 +52,7 @@ class Judging {
 
   void see_element(Output& output, reference::Element element, const Expected& expected,
                    std::int64_t position);
+  void keep_failing(const Pending& pending);
   void settle(const Pending& pending, Judgement& judgement);
   Suspect suspect(const Pending& pending, reference::Enclosure truth) const;
   void keep(Suspect suspect);
@@ -62,11 +64,11 @@ class Judging {
   std::uint64_t seed_;
   std::vector<Output> outputs_;
   std::vector<Pending> pending_;
+  std::vector<Pending> failing_;
   Pending best_;  // the accepted element with the largest error over bound so far
   double best_ratio_ = -1;
   std::int64_t elements_ = 0;
   std::int64_t failed_ = 0;
-  std::int64_t failing_pending_ = 0;
   std::string contradiction_;
   std::vector<Suspect> worst_;
 };

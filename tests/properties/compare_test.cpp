@@ -17,7 +17,8 @@ using reference::Format;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// The reals that round to nearest even to one half: an interval, closed when the half's pattern is even.
+// The reals that round to nearest even to one half: an interval, closed when the half's pattern is
+// even.
 struct Cell {
   double got = 0;
   double lo = 0, hi = 0;
@@ -110,7 +111,8 @@ TEST(Compare, RatioIsAtMostOneExactlyWhereAccepted) {
 }
 
 TEST(Compare, RatioCountsFromHalfAnUlpOfTheOutput) {
-  // fp16 between 1 and 2 has spacing 2^-10. Truth 1, bound 2^-10: 1 + 2^-10 is half a bound beyond its cell.
+  // fp16 between 1 and 2 has spacing 2^-10. Truth 1, bound 2^-10: 1 + 2^-10 is half a bound beyond
+  // its cell.
   EXPECT_EQ(error_over_bound(Format::fp16, {1, 1}, 0x1p-10, 1 + 0x1p-10), 0.5);
   EXPECT_EQ(error_over_bound(Format::fp16, {1, 1}, 0x1p-10, 1 + 0x1p-9), 1.5);
   EXPECT_EQ(error_over_bound(Format::fp16, {1, 1}, 0, 1), 0);

@@ -1,4 +1,5 @@
-// Kernels that misbehave on purpose, as rows for gpu::add_kernels: plain functions on the host backend.
+// Kernels that misbehave on purpose, as rows for gpu::add_kernels: plain functions on the host
+// backend.
 //
 //   vector_add fake_right      right
 //   vector_add fake_wrong      adds 1 to element 5
@@ -7,7 +8,7 @@
 //   vector_add fake_quit       ends its process with status 3 when n > 7
 //   vector_add fake_hang       never returns when n > 7
 //   vector_add fake_chatty     right, but prints lines that look like answers
-//   vector_add fake_unsteady   right to 1 ulp, another result on each call
+//   vector_add fake_unsteady   right, but other bits in NaNs on every other call
 //   vector_add fake_refusing   refuses legal arguments
 #pragma once
 #include <vector>
