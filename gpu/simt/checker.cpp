@@ -51,9 +51,10 @@ void Checker::retire_block(Block& block) {
   regions_.remove_slot(block.slot);
 }
 
-void Checker::add_shared(int slot, const SharedMemory::Variable& variable) {
+void Checker::add_shared(int slot, const SharedMemory::Variable& variable,
+                         std::size_t element_bytes) {
   regions_.add(std::make_unique<Region>(number(variable.data), variable.bytes, variable.name,
-                                        Contents::uninitialised, 0, slot));
+                                        Contents::uninitialised, element_bytes, slot));
 }
 
 void Checker::enter(const Thread& thread) {

@@ -30,7 +30,7 @@ class Checker {
   void end_launch() { launch_ = nullptr; }
   void start_block(int slot, uint3 index);
   void retire_block(Block& block);
-  void add_shared(int slot, const SharedMemory::Variable& variable);
+  void add_shared(int slot, const SharedMemory::Variable& variable, std::size_t element_bytes);
   // `thread` runs from now on.
   void enter(const Thread& thread);
 

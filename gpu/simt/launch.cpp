@@ -131,7 +131,7 @@ void start_block(Launch& launch, Block& block) {
     launch.checker->start_block(block.slot, block.index);
     if (launch.shared_bytes > 0) {
       const SharedMemory::Variable& dynamic = block.shared.variables().front();
-      launch.checker->add_shared(block.slot, dynamic);
+      launch.checker->add_shared(block.slot, dynamic, 0);
     }
   }
 }
@@ -220,7 +220,8 @@ Status launch(void* session_pointer, uint3 grid, uint3 block, std::size_t shared
   return {session.fault().text};
 }
 
-void* shared_variable(const void* key, std::size_t bytes, const char* name) {
+void* shared_variable(const void* key, std::size_t bytes, std::size_t element_bytes,
+                      const char* name) {
   const OutsideKernel outside;
   Launch& launch = *t_launch;
   Block& block = *launch.current->block;
@@ -233,7 +234,7 @@ void* shared_variable(const void* key, std::size_t bytes, const char* name) {
     });
   }
   if (created && launch.checker != nullptr) {
-    launch.checker->add_shared(block.slot, *variable);
+    launch.checker->add_shared(block.slot, *variable, element_bytes);
   }
   return variable->data;
 }

@@ -30,7 +30,8 @@ enum class Mma : std::uint8_t { m16n8k16_f16, m16n8k16_bf16, m16n8k8_tf32 };
 Status launch(void* session, uint3 grid, uint3 block, std::size_t shared_bytes,
               void (*run_thread)(void*), void* call, std::size_t call_bytes);
 
-void* shared_variable(const void* key, std::size_t bytes, const char* name);
+void* shared_variable(const void* key, std::size_t bytes, std::size_t element_bytes,
+                      const char* name);
 void* dynamic_shared();
 // Checks the alignment, and in a checked launch the access, of one vector load or store.
 void vector_access(const void* address, std::size_t bytes, bool write, Site site);

@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"buffer_reuse",
                 Plant::first,
                 {FaultKind::race},
-                {kFile, "buffer", "block (", "thread ("}},
+                {kFile, "buffer, element ", "block (", "thread ("}},
         Planted{"buffer_reuse",
                 Plant::second,
                 {FaultKind::race, FaultKind::uninitialised},

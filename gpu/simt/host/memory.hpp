@@ -1,6 +1,7 @@
 // Shared memory and vector accesses for the host build.
 #pragma once
 #include <source_location>
+#include <type_traits>
 
 #include "gpu/simt/host/copy.hpp"
 #include "gpu/simt/runtime.hpp"
@@ -15,7 +16,8 @@ inline namespace HALFULP_SIMT_COPY {
 template <class Type, class Declaration>
 Type* shared_variable(Declaration, const char* name) {
   static const char key = 0;
-  return static_cast<Type*>(runtime::shared_variable(&key, sizeof(Type), name));
+  return static_cast<Type*>(
+      runtime::shared_variable(&key, sizeof(Type), sizeof(std::remove_all_extents_t<Type>), name));
 }
 
 template <class T>
