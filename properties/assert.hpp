@@ -1,5 +1,6 @@
-// HALFULP_ASSERT(condition, "what is wrong"): a bug of ours ends the program, in release builds too.
-// Mistakes of users are errors (properties/case.hpp), mistakes of kernels are verdicts (properties/check.hpp).
+// HALFULP_ASSERT(condition, "what is wrong"): a bug of ours ends the program, in release builds
+// too. Mistakes of users are errors (properties/case.hpp), mistakes of kernels are verdicts
+// (properties/check.hpp).
 #pragma once
 #include <cstdio>
 #include <cstdlib>

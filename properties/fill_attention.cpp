@@ -28,7 +28,8 @@ std::uint64_t small_integer(const Scene& scene, Quantity quantity, const Place& 
   return integer(scene.format, draw(scene, quantity, place), -8, 8);
 }
 
-// Products with a standard deviation near 4 and logits near 3.5, whatever the dim: both clips act on some.
+// Products with a standard deviation near 4 and logits near 3.5, whatever the dim: both clips act
+// on some.
 std::uint64_t saturating(const Scene& scene, Quantity quantity, const Place& place) {
   const Draw bits = draw(scene, quantity, place);
   const int quarter = log2_floor(scene.dim) / 4;
@@ -43,8 +44,8 @@ std::uint64_t saturating(const Scene& scene, Quantity quantity, const Place& pla
   }
 }
 
-// k q / sqrt(dim) within two units in the last place of 5 or -5 at half of the channels. Half of the edges
-// have a single e of 1 or -1, which puts the logit there too.
+// k q / sqrt(dim) within two units in the last place of 5 or -5 at half of the channels. Half of
+// the edges have a single e of 1 or -1, which puts the logit there too.
 std::uint64_t clip(const Scene& scene, Quantity quantity, const Place& place) {
   const Draw bits = draw(scene, quantity, place);
   const bool negative = (bits.words[0] & 1) != 0;
@@ -80,8 +81,8 @@ std::uint64_t zero_query(const Scene& scene, Quantity quantity, const Place& pla
   }
 }
 
-// G3: sqrt(dim) is a power of two, k = T sqrt(dim) and q a power of two: t = T q hits the clip at 5, just misses
-// it and just passes it, exactly. No k is a q.
+// G3: sqrt(dim) is a power of two, k = T sqrt(dim) and q a power of two: t = T q hits the clip at
+// 5, just misses it and just passes it, exactly. No k is a q.
 std::uint64_t exact_products(const Scene& scene, Quantity quantity, const Place& place) {
   constexpr std::int64_t kSixteenths[] = {80, 82, 78, 40, 41, 39, 160, 164, 156, 48, 64};
   constexpr int kQueryExponent[] = {0, 0, 1, -1};

@@ -32,8 +32,8 @@ std::uint64_t address_lines(const Scene& scene, Quantity quantity, const Place& 
   return number(scene.format, static_cast<std::int64_t>(channel % 2 == 0 ? bit : 1 - bit));
 }
 
-// S4: one edge of a node adds 4096, another takes it away, the others add 1 or -1. A sum kept in a narrow
-// format loses ones on the way.
+// S4: one edge of a node adds 4096, another takes it away, the others add 1 or -1. A sum kept in a
+// narrow format loses ones on the way.
 std::uint64_t straddle(const Scene& scene, Quantity quantity, const Place& place) {
   if (quantity == Quantity::scores) return number(scene.format, 1);
   const std::size_t node = node_of(scene, place);
@@ -49,8 +49,8 @@ std::uint64_t straddle(const Scene& scene, Quantity quantity, const Place& place
   return number(scene.format, (draw(scene, quantity, place).words[0] & 1) == 0 ? 1 : -1);
 }
 
-// S5: the scores of a node are powers of two whose sum is a power of two, at least 32. With n leaves of a
-// binary tree, 2 (n - 2^depth) lie one level below `depth`.
+// S5: the scores of a node are powers of two whose sum is a power of two, at least 32. With n
+// leaves of a binary tree, 2 (n - 2^depth) lie one level below `depth`.
 std::uint64_t power_denominator(const Scene& scene, Quantity quantity, const Place& place) {
   if (quantity == Quantity::values) return exact_integers(scene, quantity, place);
   const auto degree = static_cast<std::uint32_t>(scene.in_degree[node_of(scene, place)]);

@@ -1,4 +1,5 @@
-// What the operations on graphs share: fields nodes, heads, dim, graph, eps; their limits; index operands.
+// What the operations on graphs share: fields nodes, heads, dim, graph, eps; their limits; index
+// operands.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -30,7 +31,8 @@ std::string graph_case_error(const Case& c, int node_rows, int edge_rows);
 // The scene of a case on `graph`; the operation adds its quantities.
 Scene graph_scene(const Case& c, const Graph& graph);
 
-// Adds the operand `name` of (rows, heads, dim), or (rows, heads) for scores, with the case's values.
+// Adds the operand `name` of (rows, heads, dim), or (rows, heads) for scores, with the case's
+// values.
 void add_filled(gpu::Problem& problem, const Case& c, const Scene& scene, std::string_view name,
                 Quantity quantity, std::int64_t rows);
 

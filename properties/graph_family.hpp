@@ -1,4 +1,5 @@
-// The families of graph_spec, one row each: how many arguments, how many edges, and the edges themselves.
+// The families of graph_spec, one row each: how many arguments, how many edges, and the edges
+// themselves.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -117,7 +117,8 @@ Relation batching(const Case&, const gpu::Problem& problem) {
   return relation(problem, move, edges, nodes, false);
 }
 
-// Three nodes without edges, at the front, in the middle and at the end, full of NaN: nobody notices.
+// Three nodes without edges, at the front, in the middle and at the end, full of NaN: nobody
+// notices.
 Relation isolated_nodes(const Case&, const gpu::Problem& problem) {
   const Graph old = graph_of(problem);
   if (old.nodes == 0) return {};
@@ -130,8 +131,8 @@ Relation isolated_nodes(const Case&, const gpu::Problem& problem) {
   return relation(problem, move, move.edge_from, to, true);
 }
 
-// Twice the values, twice the output, and every intermediate result has the same significand. fp16 is left out:
-// its outputs may be subnormal. Values must be far from both ends of the format.
+// Twice the values, twice the output, and every intermediate result has the same significand. fp16
+// is left out: its outputs may be subnormal. Values must be far from both ends of the format.
 Relation scaling(const Case&, const gpu::Problem& problem) {
   Relation result;
   gpu::Problem scaled = problem;

@@ -18,8 +18,8 @@ const gpu::Operand* find(const gpu::Problem& problem, std::string_view name) {
   return nullptr;
 }
 
-// Keeps the order and the gaps of dimensions when the number of rows changes. With one head or one row the
-// two orders are the same.
+// Keeps the order and the gaps of dimensions when the number of rows changes. With one head or one
+// row the two orders are the same.
 void resize_rows(gpu::Operand& operand, std::int64_t rows) {
   const std::int64_t old_rows = operand.extent[0];
   operand.extent[0] = rows;

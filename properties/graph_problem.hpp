@@ -1,5 +1,5 @@
-// A problem on one graph turned into the same problem on another: rows of edges and nodes move, their values
-// and layouts stay. What the laws are made with.
+// A problem on one graph turned into the same problem on another: rows of edges and nodes move,
+// their values and layouts stay. What the laws are made with.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -18,8 +18,8 @@ struct GraphMove {
 };
 gpu::Problem moved(const gpu::Problem& problem, const GraphMove& move);
 
-// For each element of an output with `old_rows` rows of `width` elements: its place after the move, given the
-// new row of each old one (-1: gone).
+// For each element of an output with `old_rows` rows of `width` elements: its place after the move,
+// given the new row of each old one (-1: gone).
 std::vector<std::int64_t> places(const std::vector<std::int64_t>& new_row, std::int64_t width);
 
 // Is the operand's outermost dimension that of edges? Otherwise it is that of nodes.

@@ -117,7 +117,8 @@ void propose_listed_smaller(Cases& cases, const Case& c) {
   if (graph.edges() <= 32) propose_lower_ends(cases, c, graph);
 }
 
-// Smaller numbers in the text of a generated graph, with the nodes as they are and with half of them.
+// Smaller numbers in the text of a generated graph, with the nodes as they are and with half of
+// them.
 void propose_parameters(Cases& cases, const Case& c) {
   const Spec spec = split_spec(c.text("graph"));
   const std::int64_t nodes = c.integer("nodes");

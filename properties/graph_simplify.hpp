@@ -6,8 +6,8 @@
 
 namespace halfulp::properties {
 
-// Shrinks of an operation that has graph_fields(). A generated graph of at most kListedEdgesMax edges is first
-// written out; larger ones get smaller parameters.
+// Shrinks of an operation that has graph_fields(). A generated graph of at most kListedEdgesMax
+// edges is first written out; larger ones get smaller parameters.
 std::vector<Case> graph_shrinks(const Case& c);
 
 inline constexpr std::int64_t kListedEdgesMax = 400;

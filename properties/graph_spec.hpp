@@ -2,9 +2,9 @@
 //
 //   hub:1025   random:40:sorted   edges:0>1,0>1,2>1   real:ligand_1hpv   batch:4:10:isolated_last
 //
-// `halfulp list` prints the families. Variants after the arguments: isolated_first, isolated_middle and
-// isolated_last keep one node in eight (at least one) out of every edge; sorted orders edges by destination,
-// shuffled at random.
+// `halfulp list` prints the families. Variants after the arguments: isolated_first, isolated_middle
+// and isolated_last keep one node in eight (at least one) out of every edge; sorted orders edges by
+// destination, shuffled at random.
 #pragma once
 #include <cstdint>
 #include <span>

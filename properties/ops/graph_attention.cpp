@@ -1,5 +1,6 @@
-// graph_attention: clipped attention over incoming edges. Operands q, k, v (N, H, D), e (M, H, D), source,
-// destination (M), column_pointer (N + 1), column_source, edge_id (M); outputs out (N, H, D), e_out (M, H, D).
+// graph_attention: clipped attention over incoming edges. Operands q, k, v (N, H, D), e (M, H, D),
+// source, destination (M), column_pointer (N + 1), column_source, edge_id (M); outputs out (N, H,
+// D), e_out (M, H, D).
 #include "reference/ops/graph_attention.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// scatter_normalize: values summed by destination over scores summed by destination, plus epsilon. Operands
-// values (M, H, D), scores (M, H), destination (M), column_pointer (N + 1), edge_id (M); output out (N, H, D).
+// scatter_normalize: values summed by destination over scores summed by destination, plus epsilon.
+// Operands values (M, H, D), scores (M, H), destination (M), column_pointer (N + 1), edge_id (M);
+// output out (N, H, D).
 #include "reference/ops/scatter_normalize.hpp"
 
 #include "properties/fields.hpp"

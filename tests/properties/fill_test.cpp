@@ -119,7 +119,8 @@ TEST(Fill, SpecialPlacesOne) {
   }
 }
 
-// The sum of a node's scores must stay away from zero, or nothing can be concluded from the quotient.
+// The sum of a node's scores must stay away from zero, or nothing can be concluded from the
+// quotient.
 TEST(Fill, DenominatorsStayAwayFromZero) {
   for (const std::string_view fill : split(fill_words(kScatter), '|')) {
     if (fill == "S6" || fill == "special") continue;

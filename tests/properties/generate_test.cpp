@@ -1,5 +1,5 @@
-// Generators: the same random state gives the same cases, cases are legal and small, and everything that they
-// should reach is reached.
+// Generators: the same random state gives the same cases, cases are legal and small, and everything
+// that they should reach is reached.
 #include "properties/generate.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,8 @@ TEST(Generate, SameStateSameCases) {
     for (const Case& c : cases_of(operation.name, 200, 7)) digest.add(print(c));
     digests[operation.name] = digest.value();
   }
-  // Written once. They change only when generators are meant to give other cases, or fixtures are added.
+  // Written once. They change only when generators are meant to give other cases, or fixtures are
+  // added.
   EXPECT_EQ(digests["vector_add"], 0x3f3d99ab366c776eu);
   EXPECT_EQ(digests["scatter_normalize"], 0x3cac99dd3e43a4e6u);
   EXPECT_EQ(digests["graph_attention"], 0x7911b8130600b8d4u);

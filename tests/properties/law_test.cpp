@@ -1,4 +1,5 @@
-// Laws hold for a plain right kernel, on every generated case they apply to, and each catches a wrong one.
+// Laws hold for a plain right kernel, on every generated case they apply to, and each catches a
+// wrong one.
 #include "properties/law.hpp"
 
 #include <rapidcheck.h>

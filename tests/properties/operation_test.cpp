@@ -1,5 +1,6 @@
-// Operations from case to truth: a seed's problems have the same bits everywhere, operands are those the kernels
-// expect, and the truth that the pipeline gets is that of the problem's own values.
+// Operations from case to truth: a seed's problems have the same bits everywhere, operands are
+// those the kernels expect, and the truth that the pipeline gets is that of the problem's own
+// values.
 #include "properties/operation.hpp"
 
 #include <cmath>
@@ -33,7 +34,8 @@ std::uint64_t digest_of(std::string_view operation, std::string_view fill) {
   return digest.value();
 }
 
-// Written once: the meaning of every seed in every report. A change here breaks the replay of old case lines.
+// Written once: the meaning of every seed in every report. A change here breaks the replay of old
+// case lines.
 constexpr Golden kGolden[] = {
     {"vector_add", "ones", 0x158763cd213c6161},
     {"vector_add", "integers", 0x409f0b45b0e9eea4},

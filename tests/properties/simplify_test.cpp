@@ -1,5 +1,5 @@
-// Shrinking: every proposal is legal and strictly lighter, and following them ends at the smallest case that
-// still shows a fault.
+// Shrinking: every proposal is legal and strictly lighter, and following them ends at the smallest
+// case that still shows a fault.
 #include "properties/simplify.hpp"
 
 #include <gtest/gtest.h>
