@@ -12,8 +12,8 @@ campaign=${HALFULP_CAMPAIGN:-60s}
 # shellcheck source=ci/setup.sh
 source "$root/ci/setup.sh"
 
-# step NAME PATTERN COMMAND...: output goes to the terminal and to a log; the result and the last line
-# that matches the pattern become a row of the table.
+# step NAME PATTERN COMMAND...: output goes to the terminal and to a log; the result and the last
+# line that matches the pattern become a row of the table.
 rows=()
 failed=0
 step() {
@@ -27,7 +27,8 @@ step() {
   fi
   local told
   told=$(grep -E "$pattern" "$logs/$name.log" | tail -n 1 || true)
-  rows+=("$(printf '%-10s %-8s %5d s  %s' "$name" "$result" $((SECONDS - started)) "${told:0:120}")")
+  rows+=("$(printf '%-10s %-8s %5d s  %s' "$name" "$result" $((SECONDS - started)) \
+    "${told:0:120}")")
 }
 
 # shellcheck disable=SC2317  # called through step
@@ -72,9 +73,11 @@ else
     "install the CUDA toolkit, or build elsewhere with ci/run.sh carry and use --prebuilt"
   configure "$build_folder"
   build "$build_folder" halfulp halfulp_gpu_tests
-  step tests 'tests passed' ctest --test-dir "$build_folder" -L gpu --no-tests=error --output-on-failure
+  step tests 'tests passed' ctest --test-dir "$build_folder" -L gpu --no-tests=error \
+    --output-on-failure
 fi
-step campaign '^seed' "$bin/halfulp" check --backend cuda --time "$campaign" --junit "$logs/campaign.xml"
+step campaign '^seed' "$bin/halfulp" check --backend cuda --time "$campaign" \
+  --junit "$logs/campaign.xml"
 # scatter_normalize/gather_coo stays out: quadratic in the batch, it takes seconds a call at 1024.
 step bench 'copy of' "$bin/halfulp" bench gpu --batch 64 1024 --kernels graph_attention \
   scatter_normalize/atomic_coo scatter_normalize/gather_coo_skip scatter_normalize/gather_csc
