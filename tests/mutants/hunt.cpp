@@ -30,17 +30,8 @@ std::vector<Word> split_words(std::string_view text) {
 
 bool has_words(const properties::Case& c, const std::vector<Word>& words) {
   return std::ranges::all_of(words, [&](const Word& word) {
-    return word.field == "law" ||
-           fnmatch(word.pattern.c_str(), std::string(c.text(word.field)).c_str(), 0) == 0;
+    return fnmatch(word.pattern.c_str(), std::string(c.text(word.field)).c_str(), 0) == 0;
   });
-}
-
-// The law that the words ask for, or empty.
-std::string law_of(const std::vector<Word>& words) {
-  for (const Word& word : words) {
-    if (word.field == "law") return word.pattern;
-  }
-  return {};
 }
 
 }  // namespace
@@ -48,12 +39,10 @@ std::string law_of(const std::vector<Word>& words) {
 Kill hunt(properties::WorkerPool& pool, const properties::Pairing& pairing,
           const HuntOptions& options) {
   const std::vector<Word> words = split_words(options.words);
-  const std::string law = law_of(words);
   Kill kill;
   for (; kill.round < options.rounds && kill.judged < options.judged; ++kill.round) {
-    properties::Case c = properties::generated_case(pairing, kSeed, kill.round);
+    const properties::Case c = properties::generated_case(pairing, kSeed, kill.round);
     if (!has_words(c, words)) continue;
-    if (!law.empty()) c.set("law", law);
     kill.judgement = pool.judge(c);
     ++kill.judged;
     const bool killed = kill.judgement.verdict == properties::Verdict::fail ||

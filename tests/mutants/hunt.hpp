@@ -4,7 +4,7 @@
 //   Kill kill = hunt(pool, pairing, {.rounds = 5000, .judged = 100, .words = "fill=G5"});
 //
 // The cases are those of a campaign (properties::generated_case) with one seed for all mutants; the
-// words only leave out cases. A word law=NAME does not choose among cases: it asks that law of each.
+// words only leave out cases.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
-// Every mutant is killed: by a campaign that knows nothing of it, by the case that its record names, and
-// with the verdict that its record expects; the kernel it was made from passes the cases that kill it.
+// Every mutant is killed: by a campaign that knows nothing of it, by the cases that its record
+// names, and with the verdict that its record expects; the kernel it was made from passes the cases
+// that kill it.
 //
 //   mutants_test [--gtest_filter=*fused_csc*]    prints a table last
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Planting: a kernel's source with a record's change, and the generated files that the build
 // compiles.
 //
-//   gpu/kernels/<stem>.cuh + records -> <stem>.cuh with all mutants of that kernel, one after the
-//   other all records                      -> mutant_table.cpp (tests/mutants/mutant.hpp)
+//   gpu/kernels/<stem>.cuh + records -> <stem>.cuh: all mutants of the kernel, one after the other
+//   all records                      -> mutant_table.cpp (tests/mutants/mutant.hpp)
 //
 // A mutant's copy holds the kernel and the headers of gpu/kernels that are compiled anew for every
 // build, in a namespace of its own inside that of the build, so that many mutants share one

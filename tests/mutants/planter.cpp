@@ -1,7 +1,7 @@
 // The planter: writes the mutants' sources before they are compiled.
 //
-//   planter <repository root> <output folder> <host build> <host-checked build> <stem>... --
-//   <file.mutants>...
+//   planter <repository root> <output folder> <host build> <host-checked build>
+//           <stem>... -- <file.mutants>...
 //
 // Writes <output folder>/<stem>.cuh for every stem, with or without mutants, and mutant_table.cpp;
 // files whose text does not change are not touched. Exit 1 with one line that names the record when

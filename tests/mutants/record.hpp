@@ -13,18 +13,16 @@
 //
 //   kind      the kind of fault, in words
 //   killer    words of case lines: among generated cases that have them all, one must kill. A value
-//             may be
-//             a pattern (graph=hub:*).
+//             may be a pattern (graph=hub:*).
 //   host, host-checked
 //             verdicts, separated by |, one of which the first killing case on that backend must
 //             have: `fail` or `faulted <kind>`. A backend that is not named cannot show the fault.
 //   shrinks   the most nodes and edges that the shrunk case may have; optional
 //   - and +   the kernel's source is searched for the lines with -, which are replaced by those
-//             with +.
-//             Blanks and line breaks do not count. The search text must occur exactly once, in the
-//             kernel or in a header of gpu/kernels that it includes; after a line `occurrence 2 of
-//             3` it must occur three times, and the second one is replaced. Further - and + lines
-//             make further edits.
+//             with +. Blanks and line breaks do not count. The search text must occur exactly once,
+//             in the kernel or in a header of gpu/kernels that it includes; after a line
+//             `occurrence 2 of 3` it must occur three times, and the second one is replaced.
+//             Further - and + lines make further edits.
 #pragma once
 #include <cstdint>
 #include <string>
