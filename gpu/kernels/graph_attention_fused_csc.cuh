@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kFusedCscBlock<T>, kFusedCscResident<T, kVecto
     graph_attention_fused_csc_kernel(GraphAttention g, Spread spread) {
   SIMT_SHARED(float, numerators, [kFusedCscBlock<T>][kPack<T>]);
   SIMT_SHARED(float, denominators, [kFusedCscBlock<T>]);
-  const Seat seat = seat_of(spread, static_cast<int>(threadIdx.x));
+  const Seat seat = seat_of(spread, threadIdx.x);
   const std::int64_t node = blockIdx.x;
   const std::int32_t begin = g.column_pointer[node];
   const std::int32_t end = g.column_pointer[node + 1];

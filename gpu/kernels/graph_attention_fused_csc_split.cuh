@@ -129,7 +129,7 @@ __device__ inline void fused_csc_split_sum(const GraphAttention& g, const Spread
                                            const FusedCscSplitRange& range) {
   SIMT_SHARED(float, numerators, [kFusedCscSplitBlock<T>][kPack<T>]);
   SIMT_SHARED(float, denominators, [kFusedCscSplitBlock<T>]);
-  const Seat seat = seat_of(spread, static_cast<int>(threadIdx.x));
+  const Seat seat = seat_of(spread, threadIdx.x);
   for (std::int64_t head0 = 0; head0 < g.heads; head0 += spread.heads) {
     const std::int64_t head = head0 + seat.head;
     const bool active = seat.slot < spread.slots && head < g.heads;

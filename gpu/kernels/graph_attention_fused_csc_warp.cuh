@@ -59,7 +59,7 @@ __device__ inline float fused_csc_warp_score(const GraphAttention& g, std::int64
 template <class T, bool kVector>
 __global__ void __launch_bounds__(kFusedCscWarpBlock, kFusedCscWarpResident<T, kVector>)
     graph_attention_fused_csc_warp_kernel(GraphAttention g, Spread spread) {
-  const Seat seat = seat_of(spread, static_cast<int>(threadIdx.x % 32));
+  const Seat seat = seat_of(spread, threadIdx.x % 32);
   const std::int64_t warp = std::int64_t{blockIdx.x} * kFusedCscWarps + threadIdx.x / 32;
   const std::int64_t node = warp / g.heads;
   const std::int64_t head = warp % g.heads;

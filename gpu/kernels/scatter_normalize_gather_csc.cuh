@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(kScatterGatherCscBlock, 32)
     scatter_normalize_gather_csc_kernel(ScatterNormalize s, Spread spread) {
   SIMT_SHARED(float, numerators, [kScatterGatherCscBlock][kPack<T>]);
   SIMT_SHARED(float, denominators, [kScatterGatherCscBlock]);
-  const Seat seat = seat_of(spread, static_cast<int>(threadIdx.x));
+  const Seat seat = seat_of(spread, threadIdx.x);
   const std::int64_t node = blockIdx.x;
   const std::int32_t begin = s.column_pointer[node];
   const std::int32_t end = s.column_pointer[node + 1];
@@ -28,10 +28,10 @@ __global__ void __launch_bounds__(kScatterGatherCscBlock, 32)
       float denominator = 0.0f;
       std::int32_t position = active ? begin + seat.slot : end;
       std::int32_t next = position < end ? s.edge_id[position] : 0;
-      for (; position < end; position += spread.slots) {
+      while (position < end) {
         const std::int64_t edge = next;
-        const std::int32_t ahead = position + spread.slots;
-        if (ahead < end) next = s.edge_id[ahead];
+        position += spread.slots;
+        if (position < end) next = s.edge_id[position];  // one step ahead
         float value[kPack<T>];
         load_slice<kVector>(row_of<const T>(s.values, edge, head), slice, true, value);
         denominator += to_float(row_of<const T>(s.scores, edge, 0)[head]);

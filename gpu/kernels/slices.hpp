@@ -42,12 +42,15 @@ struct Seat {
   int slot = 0;
 };
 
-__device__ inline Seat seat_of(const Spread& spread, int thread) {
-  const int group = thread >> spread.lanes_log2;
+// Unsigned inside: a signed division would cost as much as an edge.
+__device__ inline Seat seat_of(const Spread& spread, unsigned thread) {
+  const unsigned group = thread >> spread.lanes_log2;
+  const auto heads = static_cast<unsigned>(spread.heads);
+  const unsigned slot = group / heads;
   Seat seat;
-  seat.lane = thread & (spread.lanes - 1);
-  seat.slot = group / spread.heads;
-  seat.head = group - seat.slot * spread.heads;
+  seat.lane = static_cast<int>(thread & static_cast<unsigned>(spread.lanes - 1));
+  seat.head = static_cast<int>(group - slot * heads);
+  seat.slot = static_cast<int>(slot);
   return seat;
 }
 
@@ -138,7 +141,7 @@ __device__ inline void add_slots(const Spread& spread, const float (&numerators)
                                  const float (&denominators)[kBlock], float (&numerator)[kWidth],
                                  float& denominator) {
   for (int slot = 1; slot < spread.slots; ++slot) {
-    const int other = static_cast<int>(threadIdx.x) + slot * spread.heads * spread.lanes;
+    const int other = static_cast<int>(threadIdx.x) + (slot * spread.heads << spread.lanes_log2);
     denominator += denominators[other];
     SIMT_UNROLL
     for (int i = 0; i < kWidth; ++i) numerator[i] += numerators[other][i];
