@@ -141,7 +141,7 @@ __device__ inline void add_slots(const Spread& spread, const float (&numerators)
                                  const float (&denominators)[kBlock], float (&numerator)[kWidth],
                                  float& denominator) {
   for (int slot = 1; slot < spread.slots; ++slot) {
-    const int other = static_cast<int>(threadIdx.x) + (slot * spread.heads << spread.lanes_log2);
+    const int other = static_cast<int>(threadIdx.x) + slot * spread.heads * spread.lanes;
     denominator += denominators[other];
     SIMT_UNROLL
     for (int i = 0; i < kWidth; ++i) numerator[i] += numerators[other][i];
