@@ -55,12 +55,12 @@ Rows inverse(const Rows& rows, std::int64_t count) {
   return result;
 }
 
-// `edge_to` and `node_to` give the new row of each old one.
+// `edge_to` and `node_to` give the new row of each old one. Outputs agree within bounds, never bit
+// for bit: a kernel may choose how it sums by strides, alignment or where a node's edges lie.
 Relation relation(const gpu::Problem& problem, const GraphMove& move, const Rows& edge_to,
-                  const Rows& node_to, bool bit_for_bit) {
+                  const Rows& node_to) {
   Relation result;
   result.problem = moved(problem, move);
-  result.bit_for_bit = bit_for_bit;
   for (const gpu::Operand& operand : problem.operands) {
     if (operand.role != gpu::Role::output) continue;
     const std::int64_t width = operand.extent[1] * operand.extent[2];
@@ -69,7 +69,7 @@ Relation relation(const gpu::Problem& problem, const GraphMove& move, const Rows
   return result;
 }
 
-// Edge order is free. Sums change their order, so outputs agree within bounds.
+// Edge order is free.
 Relation edge_permutation(const Case& c, const gpu::Problem& problem) {
   const Graph old = graph_of(problem);
   if (old.edges() < 2) return {};
@@ -81,7 +81,7 @@ Relation edge_permutation(const Case& c, const gpu::Problem& problem) {
     const auto from = static_cast<std::size_t>(edge);
     move.graph.add(old.source[from], old.destination[from]);
   }
-  return relation(problem, move, inverse(move.edge_from, old.edges()), move.node_from, false);
+  return relation(problem, move, inverse(move.edge_from, old.edges()), move.node_from);
 }
 
 // Names of nodes are free. Each node keeps its edges in their order.
@@ -93,7 +93,7 @@ Relation node_relabelling(const Case& c, const gpu::Problem& problem) {
   move.graph = renumbered(old, to, old.nodes);
   move.edge_from = identity(old.edges());
   move.node_from = inverse(to, old.nodes);
-  return relation(problem, move, move.edge_from, to, true);
+  return relation(problem, move, move.edge_from, to);
 }
 
 // A graph beside a copy of itself: the second block of a batch is what it was alone.
@@ -114,7 +114,7 @@ Relation batching(const Case&, const gpu::Problem& problem) {
   move.node_from.insert(move.node_from.end(), nodes.begin(), nodes.end());
   for (std::int64_t& edge : edges) edge += old.edges();
   for (std::int64_t& node : nodes) node += old.nodes;
-  return relation(problem, move, edges, nodes, false);
+  return relation(problem, move, edges, nodes);
 }
 
 // Three nodes without edges, at the front, in the middle and at the end, full of NaN: nobody
@@ -128,7 +128,7 @@ Relation isolated_nodes(const Case&, const gpu::Problem& problem) {
   move.graph = renumbered(old, to, old.nodes + 3);
   move.edge_from = identity(old.edges());
   move.node_from = inverse(to, old.nodes + 3);
-  return relation(problem, move, move.edge_from, to, true);
+  return relation(problem, move, move.edge_from, to);
 }
 
 // Twice the values, twice the output, and every intermediate result has the same significand. fp16

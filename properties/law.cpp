@@ -5,6 +5,7 @@
 
 #include "properties/assert.hpp"
 #include "properties/layout.hpp"
+#include "properties/outputs.hpp"
 #include "properties/translate.hpp"
 
 namespace halfulp::properties {
@@ -14,14 +15,6 @@ using reference::Format;
 
 // Bounds of every element of every output, by output and row-major index.
 using Bounds = std::vector<std::vector<double>>;
-
-std::vector<const gpu::Operand*> output_operands(const gpu::Problem& problem) {
-  std::vector<const gpu::Operand*> outputs;
-  for (const gpu::Operand& operand : problem.operands) {
-    if (operand.role == gpu::Role::output) outputs.push_back(&operand);
-  }
-  return outputs;
-}
 
 Bounds bounds(const Operation& operation, const gpu::Numerics& numerics,
               const gpu::Problem& problem) {

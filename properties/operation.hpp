@@ -46,7 +46,7 @@ struct Relation {
   };
   gpu::Problem problem;  // no operands: the law does not apply to this case
   std::vector<Output> outputs;
-  bool bit_for_bit = false;  // for repeatable kernels: the order of every sum is kept
+  bool bit_for_bit = false;  // for repeatable kernels: same shapes, layouts and order of every sum
   bool applies() const { return !problem.operands.empty(); }
 };
 
