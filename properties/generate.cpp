@@ -53,7 +53,11 @@ void choose_common(Choices& choose, const gpu::Kernel& kernel, gpu::Backend back
       {{10, "packed"}, {2, "gap"}, {2, "permuted"}, {1, "broadcast"}, {2, "offset"}, {3, "mixed"}});
   // A broadcast operand repeats values that a probe needs to be different.
   if (layout == "broadcast" && find_fill(c.text("fill")).probe) layout = "packed";
-  if (layout == "gap" || layout == "offset") layout += ":" + std::to_string(choose.between(1, 5));
+  if (layout == "offset") layout += ":" + std::to_string(choose.between(1, 5));
+  if (layout == "gap") {  // wide ones carry few elements past the offsets that 16 bits can hold
+    const bool wide = choose.one_in(3);
+    layout += ":" + std::to_string(wide ? choose.between(200, 400) : choose.between(1, 5));
+  }
   c.set("layout", layout);
   if (backend != gpu::Backend::cuda) {
     const bool all_orders = tiny && choose.one_in(40);

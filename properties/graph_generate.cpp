@@ -96,14 +96,32 @@ void choose_tiny(Choices& choose, Case& c) {
   c.set("dim", choose.between(1, 2));
 }
 
-// In-degrees beyond every split and group of a kernel, on few channels.
-void choose_large_hub(Choices& choose, Case& c) {
-  const std::int64_t degree =
-      choose.one_in(6) ? 4097 : choose.weighted<std::int64_t>({{1, 1023}, {1, 1024}, {3, 1025}});
-  c.set("nodes", choose.between(1, 3));
-  c.set("graph", with_variants(choose, "hub:" + std::to_string(degree), c.integer("nodes")));
-  c.set("heads", std::int64_t{1});
+// In-degrees at and beyond every split and group of a kernel, on few channels; at times several
+// hubs side by side.
+void choose_large_hub(Choices& choose, const gpu::Kernel& kernel, Case& c) {
+  std::int64_t degree = choose.weighted<std::int64_t>({{1, 1023}, {1, 1024}, {3, 1025}});
+  std::vector<std::int64_t> near;
+  for (const int edge : kernel.edges) {
+    if (edge >= 128) near.insert(near.end(), {edge - 1, edge, edge + 1});
+  }
+  if (!near.empty() && choose.one_in(2)) {
+    const auto last = static_cast<std::int64_t>(near.size()) - 1;
+    degree = near[static_cast<std::size_t>(choose.between(0, last))];
+  } else if (choose.one_in(6)) {
+    degree = 4097;
+  }
+  const std::int64_t nodes = choose.weighted<std::int64_t>({{2, 1}, {2, 2}, {1, 3}});
+  const std::string graph = choose.one_in(3) ? "random:" + std::to_string(nodes * degree)
+                                             : "hub:" + std::to_string(degree);
+  c.set("nodes", nodes);
+  c.set("graph", with_variants(choose, graph, nodes));
+  c.set("heads", choose.weighted<std::int64_t>({{3, 1}, {1, 2}}));
   c.set("dim", choose.between(1, 2));
+}
+
+// A kernel whose loops change shape at such sizes splits its hubs.
+bool splits_hubs(const gpu::Kernel& kernel) {
+  return std::ranges::any_of(kernel.edges, [](int edge) { return edge >= 256; });
 }
 
 void choose_real(Choices& choose, Case& c) {
@@ -126,11 +144,12 @@ Case generate_graph_case(const gpu::Kernel& kernel, gpu::Backend backend, const 
   c.set("heads", room.heads);
   c.set("dim", room.dim);
   const std::int64_t kind = choose.between(0, 199);
-  if (kind <= 1 && size >= 20) {
-    choose_large_hub(choose, c);
-  } else if (kind <= 4 && size >= 20) {
+  const std::int64_t hubs = splits_hubs(kernel) ? 12 : 2;
+  if (kind < hubs && size >= 20) {
+    choose_large_hub(choose, kernel, c);
+  } else if (kind < hubs + 3 && size >= 20) {
     choose_real(choose, c);
-  } else if (kind <= 14) {
+  } else if (kind < hubs + 13) {
     choose_tiny(choose, c);
   } else {
     choose_graph(choose, kernel, room, c);

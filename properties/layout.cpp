@@ -14,7 +14,7 @@ namespace halfulp::properties {
 namespace {
 
 constexpr std::uint32_t kStream = 0x4c41594f;  // of layout draws, far from those of operands
-constexpr std::int64_t kGapMax = 64;
+constexpr std::int64_t kGapMax = 512;
 constexpr std::int64_t kOffsetMax = 63;
 
 std::string bounded_argument(const Spec& spec, std::int64_t high) {

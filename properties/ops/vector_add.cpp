@@ -95,6 +95,8 @@ Case generate(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random&
   Choices choose(random, size);
   Case c = make_case(kName, kernel.name);
   c.set("n", choose.size_near(kernel.edges, 70000, true));
+  // Past the offsets that 16 bits can hold.
+  if (choose.one_in(40)) c.set("n", choose.weighted<std::int64_t>({{2, 32769}, {1, 65537}}));
   choose_common(choose, kernel, backend, c.integer("n") <= 3, c);
   choose_law(choose, c);
   return c;

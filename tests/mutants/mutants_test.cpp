@@ -19,9 +19,9 @@ using properties::Judgement;
 using properties::Pairing;
 using properties::Verdict;
 
-constexpr std::int64_t kCampaignRounds = 400;  // of each backend
+constexpr std::int64_t kCampaignRounds = 1500;  // of each backend
 constexpr std::int64_t kKillerRounds = 5000;   // generated, and those of them that are judged
-constexpr std::int64_t kKillerJudged = 60;
+constexpr std::int64_t kKillerJudged = 150;
 constexpr properties::ShrinkBudget kShrinkBudget{3000, 20};
 
 const std::vector<Mutant>& table() {
