@@ -46,7 +46,8 @@ enum class Decision : std::uint8_t { accept, reject, undecided };
 Decision decide(reference::Format output, const Expected& expected, double got);
 
 // True when the exact enclosure and the fast path's own enclosure have no number in common: both
-// contain the truth, so one of the two is wrong.
+// contain the truth, so one of the two is wrong. An element without bound claims nothing: a
+// denominator may be zero there, and the exact answer NaN.
 bool contradicts(const Expected& expected, reference::Enclosure exact);
 
 }  // namespace halfulp::properties

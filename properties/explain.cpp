@@ -104,6 +104,14 @@ double bound_of(const Setup& setup, const gpu::Problem& problem, reference::Elem
   return bound;
 }
 
+std::string accepted_text(reference::Format format, reference::Enclosure truth, double bound) {
+  if (std::isinf(bound)) return "anything: legal kernels may give any value here";
+  if (std::isnan(truth.lo)) return "NaN";
+  const Accepted ends = accepted(format, truth, bound);
+  return fmt::format("{:.9g} to {:.9g} ({:#x} to {:#x})", ends.lo, ends.hi,
+                     reference::encode(format, ends.lo), reference::encode(format, ends.hi));
+}
+
 std::string element_text(const Setup& setup, const gpu::Problem& problem,
                          reference::Element element) {
   const gpu::Operand& operand = *output_operands(problem)[static_cast<std::size_t>(element.output)];
@@ -111,13 +119,10 @@ std::string element_text(const Setup& setup, const gpu::Problem& problem,
   const reference::Enclosure exact =
       setup.operation->exact(problem, setup.kernel->numerics, element);
   const double bound = bound_of(setup, problem, element);
-  const Accepted ends = accepted(format, exact, bound);
-  std::string text = fmt::format(
-      "{}[{}]\n  truth     [{:.17g}, {:.17g}]\n  bound     {:.6g}\n"
-      "  accepted  {:.9g} to {:.9g} ({:#x} to {:#x})\n",
-      operand.name, fmt::join(logical_index(operand, element.index), ","), exact.lo, exact.hi,
-      bound, ends.lo, ends.hi, reference::encode(format, ends.lo),
-      reference::encode(format, ends.hi));
+  std::string text =
+      fmt::format("{}[{}]\n  truth     {}\n  bound     {:.6g}\n  accepted  {}\n", operand.name,
+                  fmt::join(logical_index(operand, element.index), ","), truth_text(exact), bound,
+                  accepted_text(format, exact, bound));
   std::vector<reference::BoundTerm> terms =
       setup.operation->explain(problem, setup.kernel->numerics, element);
   if (terms.empty()) return text + "  no terms: the answer is exact or has no bound\n";
@@ -126,9 +131,9 @@ std::string element_text(const Setup& setup, const gpu::Problem& problem,
   for (const reference::BoundTerm& term : terms) sum += term.amount;
   std::vector<std::vector<std::string>> rows{{"  term", "derivation", "amount", "share"}};
   for (const reference::BoundTerm& term : terms) {
-    rows.push_back({fmt::format("  {}", term.name), term.derivation,
-                    fmt::format("{:.3g}", term.amount),
-                    sum > 0 ? fmt::format("{:.1f}%", 100 * term.amount / sum) : "-"});
+    rows.push_back(
+        {fmt::format("  {}", term.name), term.derivation, fmt::format("{:.3g}", term.amount),
+         sum > 0 && std::isfinite(sum) ? fmt::format("{:.1f}%", 100 * term.amount / sum) : "-"});
   }
   text += align(rows, 2);
   if (sum > 0) text += fmt::format("  dominated by {}\n", terms.front().name);

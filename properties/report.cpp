@@ -13,17 +13,11 @@ namespace halfulp::properties {
 
 namespace {
 
-std::string interval(double lo, double hi) {
-  if (std::isnan(lo)) return "NaN";
-  if (lo == hi) return fmt::format("{:.17g}", lo);
-  return fmt::format("[{:.17g}, {:.17g}]", lo, hi);
-}
-
 std::string suspect_line(const Suspect& s) {
   return fmt::format(
       "    {}[{}]  got {:.9g} ({:#x})  truth {}  bound {:.3g}  accepted {:#x} to {:#x}  "
       "error/bound {}\n",
-      s.output_name, fmt::join(s.index, ","), s.got, s.bits, interval(s.lo, s.hi), s.bound,
+      s.output_name, fmt::join(s.index, ","), s.got, s.bits, truth_text({s.lo, s.hi}), s.bound,
       s.accept_lo, s.accept_hi, ratio_text(s.error_over_bound));
 }
 
@@ -49,6 +43,12 @@ std::string shell_quoted(const std::string& text) {
 }
 
 }  // namespace
+
+std::string truth_text(reference::Enclosure truth) {
+  if (std::isnan(truth.lo)) return "NaN";
+  if (truth.lo == truth.hi) return fmt::format("{:.17g}", truth.lo);
+  return fmt::format("[{:.17g}, {:.17g}]", truth.lo, truth.hi);
+}
 
 std::string ratio_text(double ratio) {
   if (std::isinf(ratio)) return "inf";

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "properties/campaign.hpp"
+#include "reference/answer.hpp"
 
 namespace halfulp::properties {
 
@@ -25,6 +26,8 @@ std::string campaign_json(const CampaignOptions& options, const CampaignResult& 
 // One test suite for each operation, one test case for each kernel and backend.
 std::string campaign_junit(const CampaignOptions& options, const CampaignResult& result);
 
+// "[lo, hi]", the number itself where it is known exactly, or "NaN".
+std::string truth_text(reference::Enclosure truth);
 // An error/bound ratio, in five characters where it fits.
 std::string ratio_text(double ratio);
 // A table of left-aligned text columns and right-aligned number columns, two spaces between them.

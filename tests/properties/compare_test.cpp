@@ -200,6 +200,7 @@ TEST(Compare, ContradictionNeedsDisjointEnclosures) {
   EXPECT_FALSE(contradicts({kNaN, 0, 0}, {kNaN, kNaN}));
   EXPECT_TRUE(contradicts({kNaN, 0, 0}, {1, 1}));
   EXPECT_TRUE(contradicts({kInfinity, 0, 0}, {1, 1}));
+  EXPECT_FALSE(contradicts({0, 0, kInfinity}, {kNaN, kNaN}));
 }
 
 }  // namespace
