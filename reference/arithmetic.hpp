@@ -13,6 +13,17 @@ struct ExponentialModel {
 
 enum class ClampNan : std::uint8_t { propagate, to_low, to_high, any };
 
+// Products added by tensor cores, `products` of them and the accumulator a step: all are truncated
+// towards zero to multiples of 2^(e - alignment_bits), e the largest exponent among them, added
+// exactly, and rounded to `compute`: towards zero to fp32, to nearest even to fp16 [B16].
+struct TensorCore {
+  int alignment_bits = 0;  // F; 0: no tensor cores, IEEE operations in `compute`
+  int products = 0;        // L
+};
+
+// any: partial sums over any subset of k. contiguous: over contiguous ranges of k alone.
+enum class SumOrder : std::uint8_t { any, contiguous };
+
 struct Arithmetic {
   Format input = Format::fp32;        // stored inputs
   Format compute = Format::fp32;      // every operation rounds to nearest in this format
@@ -27,6 +38,16 @@ struct Arithmetic {
   double division_roundings = 1;      // |fl(a/b) - a/b| <= this * u * |a/b|
   ExponentialModel exponential;
   ClampNan clamp_nan = ClampNan::propagate;
+
+  // How long sums of products are split (matmul).
+  TensorCore tensor_core;
+  SumOrder sum_order = SumOrder::any;
+  std::int64_t partials = 1;         // an element is the sum of at most so many partial sums
+  std::int64_t partial_longest = 0;  // products in one of them at most; 0: all
+  Format partial = Format::fp32;     // they are rounded to it and added in it, in any order [B17]
+  // Each operand is first rounded to tf32 with this relative error: 2^-11 to nearest, 2^-10 towards
+  // zero; 0: operands are taken as they are [B15].
+  double operand_roundoff = 0;
 };
 
 }  // namespace halfulp::reference

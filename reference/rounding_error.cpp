@@ -11,12 +11,15 @@ RoundingModel rounding_model(const Arithmetic& arithmetic) {
   const Format format = arithmetic.compute;
   HALFULP_REQUIRE(format == Format::fp32, "graph-side operations compute in fp32");
   HALFULP_REQUIRE(arithmetic.input != Format::fp64, "inputs must be exact in fp32");
+  return rounding_model(format, arithmetic.flush_to_zero, arithmetic.atomic_flush_to_zero);
+}
+
+RoundingModel rounding_model(Format format, bool flush, bool flush_additions) {
   RoundingModel rounding;
   rounding.unit = unit_roundoff(format);
   rounding.smallest_normal = std::ldexp(1.0, traits(format).exponent_min);
   rounding.largest = largest_finite(format);
-  const bool flush = arithmetic.flush_to_zero;
-  const bool flush_add = flush || arithmetic.atomic_flush_to_zero;
+  const bool flush_add = flush || flush_additions;
   rounding.underflow = flush ? rounding.smallest_normal : subnormal_spacing(format) / 2;
   rounding.underflow_add = flush_add ? rounding.smallest_normal : 0;
   rounding.quantum_least = flush_add ? rounding.smallest_normal : subnormal_spacing(format);

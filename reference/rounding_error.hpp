@@ -32,6 +32,7 @@ struct RoundingModel {
   double quantum_least = 0;  // multiples of it, of any size, are never flushed
 };
 RoundingModel rounding_model(const Arithmetic& arithmetic);
+RoundingModel rounding_model(Format format, bool flush, bool flush_additions);
 
 // [B1] gamma_n = n u / (1 - n u); +infinity when n u >= 1.
 double gamma(double n, double unit);
