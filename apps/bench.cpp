@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "apps/command.hpp"
+#include "apps/option.hpp"
 #include "properties/plan.hpp"
 #include "properties/worker.hpp"
 
@@ -25,7 +26,8 @@ struct Options {
 
 int bench(const Options& options) {
   const std::string filter = properties::unmatched(options.filters);
-  if (!filter.empty()) throw UsageError(fmt::format("filter '{}' matches no kernel", filter));
+  if (!filter.empty())
+    throw UsageError(fmt::format("filter '{}' matches no kernel", shortened(filter)));
   std::vector<std::string> what = options.what;
   const bool unsaid = what.empty();
   if (unsaid && options.backend.empty()) what = {"reference", "host", "gpu"};
@@ -53,21 +55,28 @@ void add_bench(CLI::App& app, int& exit_code) {
       "bench",
       "time the reference, a host campaign, and kernels on a GPU beside its copy bandwidth\n\n"
       "Exit code 3 when gpu was asked for and there is no usable device.");
-  command->add_option("what", options->what, "reference, host, gpu; default: all of them")
+  add_words(*command, "what", options->what, "reference, host, gpu; default: all of them")
       ->check(CLI::IsMember({"reference", "host", "gpu"}));
   command->add_option("--kernels", options->filters, "gpu: kernels to time, as filters of check")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(not_empty());
   command->add_option("--batch", options->batches, "gpu: graphs in a batch")
       ->delimiter(',')
-      ->check(CLI::Range(1, 100000))
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->transform(whole(1, 100000))
       ->capture_default_str();
   command
       ->add_option("--backend", options->backend, "cuda: the same as gpu; host: the same as host")
       ->check(CLI::IsMember({"host", "cuda"}));
   command->add_option("--jobs", options->jobs, "host: worker processes; default: one a core")
-      ->check(CLI::Range(1, 1024));
+      ->transform(whole(1, 1024));
   command->add_option("--seconds", options->seconds, "host: how long, for each backend")
-      ->check(CLI::PositiveNumber)
+      ->check(real(kSecondsMin, kSecondsMax))
       ->capture_default_str();
   command->callback([options, &exit_code] { exit_code = bench(*options); });
 }

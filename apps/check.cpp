@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <random>
 
 #include "apps/command.hpp"
+#include "apps/option.hpp"
 #include "properties/campaign.hpp"
 #include "properties/report.hpp"
 #include "properties/setup.hpp"
@@ -40,8 +42,9 @@ std::uint64_t seed_of(const std::string& text) {
   const char* end = digits.data() + digits.size();
   const auto [rest, error] = std::from_chars(digits.data(), end, seed, hexadecimal ? 16 : 10);
   if (error != std::errc{} || rest != end) {
-    throw UsageError(fmt::format(
-        "--seed {}: expected `random`, a decimal number or 0x and up to 16 digits", text));
+    throw UsageError(
+        fmt::format("--seed {}: expected `random`, a decimal number or 0x and up to 16 digits",
+                    shortened(text)));
   }
   return seed;
 }
@@ -98,7 +101,9 @@ void print_backends(const properties::CampaignOptions& campaign) {
 int check(Options& options) {
   properties::CampaignOptions& campaign = options.campaign;
   for (const std::string& word : options.backends) {
-    campaign.backends.push_back(properties::backend_of(word));
+    const gpu::Backend backend = properties::backend_of(word);
+    const bool known = std::ranges::find(campaign.backends, backend) != campaign.backends.end();
+    if (!known) campaign.backends.push_back(backend);
   }
   if (!options.seed.empty()) campaign.seed = seed_of(options.seed);
   if (options.cases >= 0) campaign.cases = options.cases;
@@ -106,7 +111,7 @@ int check(Options& options) {
     campaign.seconds = seconds_of(options.time);
     if (!campaign.seconds) {
       throw UsageError(
-          fmt::format("--time {}: expected a time such as 30s, 5m or 1h", options.time));
+          fmt::format("--time {}: expected a time such as 30s, 5m or 1h", shortened(options.time)));
     }
   }
   campaign.fixtures = !options.no_fixtures;
@@ -144,24 +149,33 @@ void add_check(CLI::App& app, int& exit_code) {
       "present;\n"
       "shrinks the first failing case of each kernel; prints reports, then a table and the "
       "totals.");
-  command->add_option("filters", campaign.filters,
-                      "kernels to judge: graph_attention, graph_attention/fused_csc, '*/gather_*'");
+  add_words(*command, "filters", campaign.filters,
+            "kernels to judge: graph_attention, graph_attention/fused_csc, '*/gather_*'")
+      ->check(not_empty());
   CLI::Option* cases = command->add_option("--cases", options->cases, "generated cases, in all")
-                           ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+                           ->transform(whole(0, std::int64_t{1} << 40));
   command->add_option("--time", options->time, "time for generated cases: 30s, 5m, 1h")
-      ->excludes(cases);
-  command->add_option("--seed", options->seed, "of the generated cases: a number, or `random`");
+      ->excludes(cases)
+      ->check(not_empty());
+  command->add_option("--seed", options->seed, "of the generated cases: a number, or `random`")
+      ->check(not_empty());
   command
       ->add_option("--backend", options->backends, "host, host-checked, cuda; default: all present")
       ->delimiter(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CLI::IsMember({"host", "host-checked", "cuda"}));
-  command->add_option("--from", campaign.from, "judge the case lines of this file instead");
-  command->add_option("--json", options->json, "write the result to this file as JSON");
-  command->add_option("--junit", options->junit, "write the result to this file as JUnit XML");
+  command->add_option("--from", campaign.from, "judge the case lines of this file instead")
+      ->check(not_empty());
+  command->add_option("--json", options->json, "write the result to this file as JSON")
+      ->check(not_empty());
+  command->add_option("--junit", options->junit, "write the result to this file as JUnit XML")
+      ->check(not_empty());
   command->add_option("--jobs", campaign.jobs, "worker processes on the host; default: one a core")
-      ->check(CLI::Range(1, 1024));
+      ->transform(whole(1, 1024));
   command->add_option("--watchdog", campaign.watchdog_s, "seconds after which a case has hung")
-      ->check(CLI::PositiveNumber)
+      ->check(real(kSecondsMin, kSecondsMax))
       ->capture_default_str();
   command->add_flag("--no-fixtures", options->no_fixtures, "generated cases only");
   command->add_flag("--no-shrink", options->no_shrink, "report failing cases as they were found");

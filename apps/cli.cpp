@@ -1,12 +1,22 @@
 // Dispatch and errors of the command line; see cli.hpp.
 #include "apps/cli.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <system_error>
 
 #include "apps/command.hpp"
+#include "properties/operation.hpp"
 
 namespace halfulp::apps {
 
@@ -29,9 +39,19 @@ constexpr const char* kFooter =
 properties::Case case_of(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  if (words.size() == 1 && names_file(line)) {
+    throw UsageError(shortened(line) + ": expected a case line; only `halfulp replay` takes files");
+  }
   properties::Parsed parsed = properties::parse(line);
   if (parsed.error) throw UsageError(parsed.error.what);
   return std::move(parsed.value);
+}
+
+bool names_file(const std::string& text) {
+  if (properties::find_operation(text) != nullptr) return false;
+  std::error_code ignored;  // too long a name, a loop of links: no file that could be read
+  if (std::filesystem::exists(text, ignored)) return true;
+  return text.find(' ') == std::string::npos && text.find_first_of("/.") != std::string::npos;
 }
 
 std::optional<double> seconds_of(std::string_view text) {
@@ -47,7 +67,21 @@ std::optional<double> seconds_of(std::string_view text) {
   return std::nullopt;
 }
 
-int cli_main(int argc, char** argv) {
+namespace {
+
+// Files and sockets opened later would take the numbers of closed streams and get their output.
+void open_closed_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDWR);  // takes the lowest free number
+  }
+}
+
+int fail(const std::string& what) {
+  std::fprintf(stderr, "halfulp: %s\n", what.c_str());
+  return kExitUsage;
+}
+
+int dispatch(int argc, char** argv) {
   int exit_code = kExitPassed;
   CLI::App app(kAbout, "halfulp");
   app.footer(kFooter);
@@ -65,13 +99,31 @@ int cli_main(int argc, char** argv) {
     if (app.get_subcommands().empty()) fmt::print("{}", app.help());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "halfulp: {}\n", error.what());
-    return kExitUsage;
-  } catch (const UsageError& error) {
-    fmt::print(stderr, "halfulp: {}\n", error.what());
-    return kExitUsage;
+    return fail(error.what());
   }
   return exit_code;
+}
+
+}  // namespace
+
+int cli_main(int argc, char** argv) {
+  open_closed_streams();
+  try {
+    const int exit_code = dispatch(argc, argv);
+    std::cout.flush();
+    errno = 0;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return exit_code;
+    return fail(fmt::format("standard output: {}",
+                            errno != 0 ? std::strerror(errno) : "not all of it could be written"));
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(error.what());
+  } catch (const std::system_error& error) {  // of fmt::print
+    return fail(fmt::format("standard output: {}", error.code().message()));
+  } catch (const std::exception& error) {
+    return fail(error.what());
+  }
 }
 
 }  // namespace halfulp::apps

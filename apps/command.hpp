@@ -36,6 +36,12 @@ void add_bench(CLI::App& app, int& exit_code);
 // The case that the words of a line make, quoted as one argument or not. Throws UsageError.
 properties::Case case_of(const std::vector<std::string>& words);
 
+// Is the text the path of a file, and no case line? One that looks like a path is, present or not.
+bool names_file(const std::string& text);
+
+// The text, or its start when it is long: what messages show of an argument.
+std::string shortened(const std::string& text);
+
 // "30s", "2m", "1h", "250ms" or plain seconds; nothing when it is none of these or not above 0.
 std::optional<double> seconds_of(std::string_view text);
 

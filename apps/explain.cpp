@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "apps/command.hpp"
+#include "apps/option.hpp"
 
 namespace halfulp::apps {
 
@@ -23,7 +24,7 @@ reference::Element element_of(const std::string& text) {
     throw UsageError(
         fmt::format("--element {}: expected OUTPUT:INDEX, such as 0:17 for the 18th element of the "
                     "first output",
-                    text));
+                    shortened(text)));
   }
   return element;
 }
@@ -38,9 +39,11 @@ void add_explain(CLI::App& app, int&) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "explain", "the inputs of a case, the true answer, the bound and which term of it dominates");
-  command->add_option("case", options->words, "a case line, quoted or not")->required();
-  command->add_option("--element", options->element,
-                      "OUTPUT:INDEX to explain; default: the element with the largest bound");
+  add_words(*command, "case", options->words, "a case line, quoted or not")->required();
+  command
+      ->add_option("--element", options->element,
+                   "OUTPUT:INDEX to explain; default: the element with the largest bound")
+      ->check(not_empty());
   command->callback([options] {
     const properties::Case c = case_of(options->words);
     std::optional<reference::Element> element;

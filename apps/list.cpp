@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/command.hpp"
+#include "apps/option.hpp"
 #include "properties/graph_spec.hpp"
 #include "properties/operation.hpp"
 #include "properties/plan.hpp"
@@ -40,7 +41,8 @@ void print_kernel(const gpu::Kernel& kernel) {
 
 void list(const std::vector<std::string>& filters, bool fields) {
   const std::string filter = properties::unmatched(filters);
-  if (!filter.empty()) throw UsageError(fmt::format("filter '{}' matches no kernel", filter));
+  if (!filter.empty())
+    throw UsageError(fmt::format("filter '{}' matches no kernel", shortened(filter)));
   for (const properties::Operation& operation : properties::operations()) {
     bool headed = false;
     for (const gpu::Kernel& kernel : gpu::kernels()) {
@@ -80,7 +82,8 @@ void add_list(CLI::App& app, int&) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "list", "operations, their kernels and what these declare, laws, and the backends present");
-  command->add_option("filters", options->filters, "operations or operation/kernel; globs allowed");
+  add_words(*command, "filters", options->filters, "operations or operation/kernel; globs allowed")
+      ->check(not_empty());
   command->add_flag("--fields", options->fields, "also the fields of a case line");
   command->callback([options] { list(options->filters, options->fields); });
 }

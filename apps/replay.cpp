@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <filesystem>
 
 #include "apps/command.hpp"
-#include "properties/operation.hpp"
+#include "apps/option.hpp"
 #include "properties/plan.hpp"
 #include "properties/report.hpp"
 #include "properties/shrink.hpp"
@@ -23,17 +21,9 @@ struct Options {
   std::int64_t cases = 5000;
 };
 
-// One argument that names no operation but a file is a file of case lines.
-bool names_file(const std::vector<std::string>& words) {
-  if (words.size() != 1 || words.front().find(' ') != std::string::npos) return false;
-  if (properties::find_operation(words.front()) != nullptr) return false;
-  return std::filesystem::exists(words.front()) ||
-         words.front().find_first_of("/.") != std::string::npos;
-}
-
 std::vector<properties::Case> cases_of(const Options& options) {
   std::vector<properties::Case> cases;
-  if (names_file(options.words)) {
+  if (options.words.size() == 1 && names_file(options.words.front())) {
     std::string error;
     cases = properties::read_cases(options.words.front(), {gpu::Backend::host}, error);
     if (!error.empty()) throw UsageError(error);
@@ -86,7 +76,7 @@ void add_common(CLI::App* command, const std::shared_ptr<Options>& options) {
   command->add_option("--backend", options->backend, "run on this backend, whatever the line says")
       ->check(CLI::IsMember({"host", "host-checked", "cuda"}));
   command->add_option("--watchdog", options->watchdog_s, "seconds after which a case has hung")
-      ->check(CLI::PositiveNumber)
+      ->check(real(kSecondsMin, kSecondsMax))
       ->capture_default_str();
 }
 
@@ -98,7 +88,7 @@ void add_replay(CLI::App& app, int& exit_code) {
       "replay",
       "run one case line, or each line of a file, and print the worst elements\n\n"
       "Exit code 1 when it fails or faults, 3 when it was skipped or had no power.");
-  command->add_option("case", options->words, "a case line, quoted or not, or a file of them")
+  add_words(*command, "case", options->words, "a case line, quoted or not, or a file of them")
       ->required();
   add_common(command, options);
   command->callback([options, &exit_code] { exit_code = replay(*options); });
@@ -108,12 +98,12 @@ void add_shrink(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("shrink", "find the smallest case that fails like this one");
-  command->add_option("case", options->words, "a case line, quoted or not")->required();
+  add_words(*command, "case", options->words, "a case line, quoted or not")->required();
   command->add_option("--seconds", options->seconds, "stop after this long")
-      ->check(CLI::PositiveNumber)
+      ->check(real(kSecondsMin, kSecondsMax))
       ->capture_default_str();
   command->add_option("--cases", options->cases, "stop after this many")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole(1, 1'000'000'000))
       ->capture_default_str();
   add_common(command, options);
   command->callback([options, &exit_code] { exit_code = shrink(*options); });

@@ -1,66 +1,17 @@
 // The halfulp command as its users meet it: a process with arguments, an exit code and two streams.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
-#include <chrono>
-#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/apps/command.hpp"
+
 namespace {
 
-struct Ran {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-  double seconds = 0;
-};
-
-std::string contents(const std::string& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-Ran run(const std::string& command, const std::string& arguments) {
-  const std::string errors = testing::TempDir() + "/cli_test_stderr." + std::to_string(getpid());
-  const auto start = std::chrono::steady_clock::now();
-  FILE* pipe = popen((command + " " + arguments + " 2>" + errors + " </dev/null").c_str(), "r");
-  Ran result;
-  std::array<char, 4096> chunk{};
-  for (std::size_t n = 0; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) {
-    result.out.append(chunk.data(), n);
-  }
-  const int status = pclose(pipe);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  result.err = contents(errors);
-  std::remove(errors.c_str());
-  return result;
-}
-
-Ran halfulp(const std::string& arguments) { return run(HALFULP_COMMAND, arguments); }
-Ran fakes(const std::string& arguments) { return run(HALFULP_FAKES_COMMAND, arguments); }
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-// One line on stderr that names the culprit, exit code 2, nothing on stdout, at once.
-void expect_usage_error(const std::string& arguments, const std::string& culprit) {
-  const Ran result = halfulp(arguments);
-  EXPECT_EQ(result.exit_code, 2) << arguments;
-  EXPECT_EQ(result.out, "") << arguments;
-  EXPECT_EQ(result.err.find("halfulp: "), 0u) << arguments << ": " << result.err;
-  EXPECT_TRUE(has(result.err, culprit)) << arguments << ": " << result.err;
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-  EXPECT_LT(result.seconds, 2) << arguments;  // milliseconds, on a machine that is not busy
-}
+using namespace command_test;
 
 TEST(Cli, HelpIsShownWithoutArguments) {
   const Ran alone = halfulp("");
@@ -125,7 +76,7 @@ TEST(Cli, ReplayPassesOrFailsAgain) {
 }
 
 TEST(Cli, ReplayTakesAFileOfCases) {
-  const std::string file = testing::TempDir() + "/cli_test.cases";
+  const std::string file = ::testing::TempDir() + "/cli_test.cases";
   std::ofstream(file) << "# two cases\nvector_add fake_right n=3\nvector_add fake_wrong n=9\n";
   const Ran result = fakes("replay " + file);
   EXPECT_EQ(result.exit_code, 1);
@@ -174,7 +125,7 @@ TEST(Cli, CheckRepeatsFromItsOwnSummary) {
 }
 
 TEST(Cli, CheckWritesJsonAndJunit) {
-  const std::string base = testing::TempDir() + "/cli_test_out";
+  const std::string base = ::testing::TempDir() + "/cli_test_out";
   const Ran result =
       fakes("check 'vector_add/fake_[rw]*' --backend host --cases 40 --no-fixtures --json " + base +
             ".json --junit " + base + ".xml");
