@@ -172,9 +172,11 @@ Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
     outcome.schedules_exhausted = !explorer.next();
   } while (!outcome.schedules_exhausted && explorer.schedules() < schedule.schedules_max);
 
-  // The second fill runs under one schedule: what was in memory before must not matter in any.
+  // The second fill runs under one schedule, another one than the first: neither what was in memory
+  // nor who came first may matter to a kernel that declares itself repeatable.
   config.explorer = nullptr;
-  if (schedule.order == Order::exhaustive) config.order = simt::Order::round_robin;
+  config.order =
+      schedule.order == Order::round_robin ? simt::Order::reverse : simt::Order::round_robin;
   outcome.fault = call(entry, problem, image, Fill::large, config);
   ++outcome.launches;
   if (outcome.fault) return outcome;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -50,6 +51,21 @@ TEST(HostBackendTest, ReadingThePoisonShowsAsDistinctOutputs) {
   const Outcome outcome = run(planted("accumulate"), Backend::host, small(), {});
   EXPECT_FALSE(outcome.fault) << outcome.fault.text;
   EXPECT_EQ(outcome.outputs.size(), 2u);
+}
+
+// Atomic sums depend on who comes first, and the two launches of a call run under two orders: what
+// lets a kernel that wrongly declares itself repeatable be seen.
+TEST(HostBackendTest, TheOrderOfAtomicsShowsAsDistinctOutputs) {
+  Problem problem = test::scatter_normalize({"order", 1, 1, 1, {{0, 0}, {0, 0}, {0, 0}}},
+                                            Format::f32, Layout::contiguous);
+  const float values[3] = {1.0f, 0x1p30f, -0x1p30f};
+  std::memcpy(problem.operands[0].storage.data(), values, sizeof values);
+  const Kernel* atomic = find_kernel("scatter_normalize", "atomic_coo");
+  const Outcome outcome = run(*atomic, Backend::host, problem, {});
+  EXPECT_FALSE(outcome.fault) << outcome.fault.text;
+  EXPECT_EQ(outcome.outputs.size(), 2u);
+  const Kernel* gather = find_kernel("scatter_normalize", "gather_csc");
+  EXPECT_EQ(run(*gather, Backend::host, problem, {}).outputs.size(), 1u);
 }
 
 TEST(HostBackendTest, RefusedLaunchesAreReported) {

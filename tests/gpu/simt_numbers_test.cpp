@@ -2,8 +2,10 @@
 // and against rounding done in double.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "gpu/simt/random.hpp"
@@ -123,6 +125,38 @@ TEST(SimtNumbers, Pairs) {
   const float2 wide = __bfloat1622float2(__floats2bfloat162_rn(0.5f, 3.0f));
   EXPECT_EQ(wide.x, 0.5f);
   EXPECT_EQ(wide.y, 3.0f);
+}
+
+// Distance in representable numbers, for values of one sign.
+int ulps_between(float a, float b) {
+  return std::abs(static_cast<int>(bits_of(a)) - static_cast<int>(bits_of(b)));
+}
+
+// An approximate intrinsic uses all of its documented error, and none of it where it is exact.
+TEST(SimtNumbers, IntrinsicsAreAsInexactAsDocumented) {
+  int exp_worst = 0;
+  int division_worst = 0;
+  int root_worst = 0;
+  for (int i = 1; i <= 5000; ++i) {
+    const float x = static_cast<float>(i) * 0x1p-10f;
+    for (const float argument : {x, -x}) {
+      const int off = ulps_between(__expf(argument), std::exp(argument));
+      ASSERT_LE(off, 2 + static_cast<int>(1.173f * x)) << argument;
+      exp_worst = std::max(exp_worst, off);
+    }
+    division_worst = std::max(division_worst, ulps_between(__fdividef(1.0f, x), 1.0f / x));
+    const float root = static_cast<float>(1 / std::sqrt(static_cast<double>(x)));
+    root_worst = std::max(root_worst, ulps_between(rsqrtf(x), root));
+  }
+  EXPECT_EQ(exp_worst, 7);
+  EXPECT_EQ(division_worst, 2);
+  EXPECT_EQ(root_worst, 2);
+  EXPECT_EQ(__expf(0.0f), 1.0f);
+  EXPECT_EQ(__expf(-0.0f), 1.0f);
+  EXPECT_TRUE(std::isnan(__expf(NAN)));
+  EXPECT_EQ(__expf(-INFINITY), 0.0f);
+  EXPECT_EQ(__fdividef(3.0f, 0x1p127f), 0.0f);
+  EXPECT_EQ(__fdividef(0.0f, 3.0f), 0.0f);
 }
 
 }  // namespace

@@ -7,14 +7,39 @@
 
 #include "gpu/simt/host/copy.hpp"
 
-// The C library declares __expf itself, so this one can sit in no namespace. Always inlined: it
-// must not take the place of the library's symbol.
-__attribute__((always_inline)) inline float __expf(float x) noexcept { return expf(x); }
+inline namespace HALFULP_SIMT_COPY {
+
+// `rounded`, up to `ulps` away from it in a direction and distance that the argument's bits fix. An
+// intrinsic that CUDA documents as inexact is as inexact here, so that a kernel that declares
+// something better is found out without a GPU.
+inline float documented_error(float rounded, int ulps, float argument) {
+  if (!(fabsf(rounded) > 0.0f) || isinf(rounded)) return rounded;
+  const unsigned mixed = (std::bit_cast<unsigned>(argument) * 2654435761u) >> 8;
+  const int off = static_cast<int>(mixed % static_cast<unsigned>(2 * ulps + 1)) - ulps;
+  return std::bit_cast<float>(std::bit_cast<int>(rounded) + off);
+}
+
+}  // namespace HALFULP_SIMT_COPY
+
+// 2 + floor(1.173 |x|) ulp, and exactly 1 at 0 [CUDA C++ Programming Guide, Intrinsic Functions; PTX
+// ex2]. The C library declares __expf itself, so this one can sit in no namespace. Always inlined:
+// it must not take the place of the library's symbol.
+__attribute__((always_inline)) inline float __expf(float x) noexcept {
+  if (!(fabsf(x) > 0.0f && fabsf(x) < 128.0f)) return expf(x);
+  return documented_error(expf(x), 2 + static_cast<int>(1.173f * fabsf(x)), x);
+}
 
 inline namespace HALFULP_SIMT_COPY {
 
-inline float rsqrtf(float x) { return static_cast<float>(1.0 / sqrt(static_cast<double>(x))); }
-inline float __fdividef(float x, float y) { return x / y; }
+// 2 ulp.
+inline float rsqrtf(float x) {
+  return documented_error(static_cast<float>(1.0 / sqrt(static_cast<double>(x))), 2, x);
+}
+// 2 ulp, and 0 for divisors above 2^126.
+inline float __fdividef(float x, float y) {
+  if (fabsf(y) > 0x1p126f && !isinf(y)) return isinf(x) ? NAN : copysignf(0.0f, x * y);
+  return documented_error(x / y, 2, y);
+}
 inline float __fdiv_rn(float x, float y) { return x / y; }
 inline float __frcp_rn(float x) { return 1.0f / x; }
 inline float __fsqrt_rn(float x) { return sqrtf(x); }
