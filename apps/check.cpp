@@ -4,15 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstring>
-#include <fstream>
 #include <random>
 
 #include "apps/command.hpp"
 #include "apps/option.hpp"
+#include "apps/output_file.hpp"
 #include "properties/campaign.hpp"
 #include "properties/report.hpp"
 #include "properties/setup.hpp"
@@ -47,21 +45,6 @@ std::uint64_t seed_of(const std::string& text) {
                     shortened(text)));
   }
   return seed;
-}
-
-// Fails now rather than after the campaign.
-void require_writable(const char* option, const std::string& file) {
-  if (file.empty()) return;
-  const std::ofstream stream(file, std::ios::app);
-  if (!stream) throw UsageError(fmt::format("{} {}: {}", option, file, std::strerror(errno)));
-}
-
-void write(const char* option, const std::string& file, const std::string& text) {
-  if (file.empty()) return;
-  std::ofstream stream(file, std::ios::trunc);
-  stream << text;
-  stream.close();
-  if (!stream) throw UsageError(fmt::format("{} {}: {}", option, file, std::strerror(errno)));
 }
 
 // A line on the terminal that is written over; nothing when stderr is none.
@@ -116,8 +99,11 @@ int check(Options& options) {
   }
   campaign.fixtures = !options.no_fixtures;
   campaign.shrink = !options.no_shrink;
-  require_writable("--json", options.json);
-  require_writable("--junit", options.junit);
+  require_distinct("--json", options.json, "--junit", options.junit);
+  require_distinct("--json", options.json, "--from", campaign.from);
+  require_distinct("--junit", options.junit, "--from", campaign.from);
+  const OutputFile json("--json", options.json);
+  const OutputFile junit("--junit", options.junit);
   const std::string error = properties::complete(campaign);
   if (!error.empty()) throw UsageError(error);
 
@@ -127,13 +113,19 @@ int check(Options& options) {
   const auto result = properties::run_campaign(
       campaign, [&](const properties::Progress& progress) { line.show(progress); });
   line.clear();
+  std::string unwritten;
+  try {  // before the report: whoever reads that may go away early
+    json.write(properties::campaign_json(campaign, result));
+    junit.write(properties::campaign_junit(campaign, result));
+  } catch (const UsageError& error) {
+    unwritten = error.what();
+  }
   for (const properties::Failure& failure : result.failures) {
     fmt::print("{}\n", properties::failure_report(failure));
   }
   fmt::print("{}\n{}", properties::campaign_table(result),
              properties::campaign_summary(campaign, result));
-  write("--json", options.json, properties::campaign_json(campaign, result));
-  write("--junit", options.junit, properties::campaign_junit(campaign, result));
+  if (!unwritten.empty()) throw UsageError(unwritten);
   return result.exit_code();
 }
 
