@@ -9,6 +9,7 @@
 #include <map>
 
 #include "properties/assert.hpp"
+#include "properties/fields.hpp"
 #include "properties/setup.hpp"
 
 namespace halfulp::properties {
@@ -47,6 +48,7 @@ class Campaign {
   void judge_listed(int jobs, bool cuda);
   void generate(int jobs, const std::vector<Pairing>& pairs, std::optional<std::int64_t> cases,
                 double seconds);
+  bool stopped();
   void record(const Case& c, const Judgement& judgement);
   void shrink_failures();
   Row& row_of(const Case& c);
@@ -97,9 +99,16 @@ void Campaign::record(const Case& c, const Judgement& judgement) {
                 fmt::format("{}/{} {}", c.operation, c.kernel, c.text("backend"))});
 }
 
+bool Campaign::stopped() {
+  result_.interrupted = result_.interrupted || (options_.stop != nullptr && *options_.stop != 0);
+  return result_.interrupted;
+}
+
 void Campaign::judge_all(int jobs, const WorkerPool::Next& next) {
+  if (stopped()) return;
   WorkerPool pool({jobs, options_.watchdog_s});
-  pool.run(next, [this](const Case& c, const Judgement& judgement) { record(c, judgement); });
+  pool.run([&] { return stopped() ? std::nullopt : next(); },
+           [this](const Case& c, const Judgement& judgement) { record(c, judgement); });
   result_.restarts += pool.restarts();
 }
 
@@ -131,6 +140,7 @@ void Campaign::generate(int jobs, const std::vector<Pairing>& pairs,
 void Campaign::shrink_failures() {
   WorkerPool pool({1, std::min(options_.watchdog_s, 5.0)});
   for (Failure& failure : result_.failures) {
+    if (stopped()) return;
     on_progress_({result_.total.cases,
                   result_.total[Verdict::fail] + result_.total[Verdict::faulted],
                   seconds_since(start_), fmt::format("shrinking {}", failure.found.kernel)});
@@ -184,32 +194,42 @@ void sort_rows(std::vector<Row>& rows) {
 std::string complete(CampaignOptions& options) {
   const std::string filter = unmatched(options.filters);
   if (!filter.empty()) {
-    return fmt::format("filter '{}' matches no kernel; `halfulp list` names them", filter);
+    return fmt::format("filter '{}' matches no kernel; `halfulp list` names them", shown(filter));
   }
   std::string error;
-  if (!options.from.empty())
-    read_cases(options.from, {}, error);  // before anything that takes time
+  std::vector<CaseLine> lines;
+  if (!options.from.empty()) {  // before anything that takes time
+    if (options.cases || options.seconds) {
+      return "--from judges the lines of a file: --cases and --time do not go with it";
+    }
+    lines = read_case_lines(options.from, error);
+  }
   if (!error.empty()) return error;
+  const bool any_backend = options.backends.empty();
   options.states = backend_states();
   if (options.backends.empty()) {
     for (const BackendState& state : options.states) {
       if (state.unavailable.empty()) options.backends.push_back(state.backend);
     }
   }
-  std::vector<std::string> files;
-  if (!options.from.empty()) {
-    files.push_back(options.from);
-  } else if (options.fixtures) {
-    files = fixture_files();
-  }
-  for (const std::string& file : files) {
-    for (Case& c : read_cases(file, options.backends, error)) {
-      const bool asked = std::ranges::find(options.backends, backend_of(c.text("backend"))) !=
-                         options.backends.end();
-      const bool wanted = matches(options.filters, c.operation, c.kernel);
-      if (wanted && (asked || !options.from.empty())) options.listed.push_back(std::move(c));
+  if (options.from.empty() && options.fixtures) {
+    const std::vector<std::string> files = fixture_files(error);
+    options.fixtures_missing = files.empty();
+    for (const std::string& file : files) {
+      if (!error.empty()) break;
+      const std::vector<CaseLine> more = read_case_lines(file, error);
+      lines.insert(lines.end(), more.begin(), more.end());
     }
     if (!error.empty()) return error;
+  }
+  // A line of the user's file that names a backend which is absent is skipped, not passed over.
+  const bool all = any_backend && !options.from.empty();
+  for (Case& c : on_backends(lines, options.backends)) {
+    const bool asked = std::ranges::find(options.backends, backend_of(c.text("backend"))) !=
+                       options.backends.end();
+    if ((asked || all) && matches(options.filters, c.operation, c.kernel)) {
+      options.listed.push_back(std::move(c));
+    }
   }
   return {};
 }

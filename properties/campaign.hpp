@@ -9,6 +9,7 @@
 // order, whatever the number of jobs. With `seconds` only the number of generated cases differs.
 #pragma once
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -35,9 +36,13 @@ struct CampaignOptions {
   bool shrink = true;
   ShrinkBudget shrink_budget{2000, 10};  // for each kernel that fails
 
+  // Looked at before each case: no case starts once it is not 0. Null: never stops early.
+  const volatile std::sig_atomic_t* stop = nullptr;
+
   // Filled by complete().
   std::vector<BackendState> states;
-  std::vector<Case> listed;  // cases of files
+  std::vector<Case> listed;       // cases of files
+  bool fixtures_missing = false;  // they were wanted, and no case file was found
 };
 // Empty, or what is wrong with the options.
 std::string complete(CampaignOptions& options);
@@ -74,6 +79,7 @@ struct CampaignResult {
   std::int64_t generated = 0;
   std::int64_t restarts = 0;  // workers lost
   int jobs = 0;               // host workers
+  bool interrupted = false;   // by `stop`
   double seconds = 0;         // judging, shrinking aside
   // 0: something passed and nothing failed; 1: a kernel failed or faulted; 3: nothing with power
   // ran.

@@ -44,7 +44,8 @@ const std::string& value_of(const Case& c, std::string_view field) {
 }
 
 std::string suggestion(std::string_view text, const std::vector<std::string_view>& words) {
-  const std::string_view near = nearest(text, words);
+  const std::string_view near =  // its time grows with the length
+      text.size() <= kShownBytes ? nearest(text, words) : std::string_view();
   std::string what = "accepted: " + join(words, ", ");
   if (!near.empty()) what += "; did you mean " + std::string(near) + "?";
   return what;
@@ -53,7 +54,7 @@ std::string suggestion(std::string_view text, const std::vector<std::string_view
 std::string unknown_operation(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Operation& operation : operations()) names.push_back(operation.name);
-  return "unknown operation '" + std::string(name) + "'; " + suggestion(name, names);
+  return "unknown operation '" + shown(name) + "'; " + suggestion(name, names);
 }
 
 std::string unknown_kernel(const Operation& operation, std::string_view name) {
@@ -61,14 +62,14 @@ std::string unknown_kernel(const Operation& operation, std::string_view name) {
   for (const gpu::Kernel& kernel : gpu::kernels()) {
     if (kernel.operation == operation.name) names.push_back(kernel.name);
   }
-  return std::string(operation.name) + " has no kernel '" + std::string(name) + "'; " +
+  return std::string(operation.name) + " has no kernel '" + shown(name) + "'; " +
          suggestion(name, names);
 }
 
 std::string unknown_field(const Operation& operation, std::string_view name) {
   std::vector<std::string_view> names;
   for (const Field& field : operation.fields) names.push_back(field.name);
-  return std::string(operation.name) + " has no field '" + std::string(name) + "'; " +
+  return std::string(operation.name) + " has no field '" + shown(name) + "'; " +
          suggestion(name, names);
 }
 
@@ -88,7 +89,7 @@ std::string assign(const Operation& operation, std::string_view word, Case& c,
                    std::vector<bool>& given) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) {
-    return "unexpected '" + std::string(word.substr(0, 60)) + "': fields are written name=value";
+    return "unexpected '" + shown(word) + "': fields are written name=value";
   }
   const std::string_view name = word.substr(0, equals);
   const std::size_t index = find_field(operation, name);

@@ -17,12 +17,6 @@ std::string_view keep(std::string text) {
   return kept.emplace_back(std::move(text));
 }
 
-// Long values (edge lists) are cut in messages.
-std::string shown(std::string_view text) {
-  constexpr std::size_t kShown = 60;
-  return text.size() <= kShown ? std::string(text) : std::string(text.substr(0, kShown)) + "...";
-}
-
 std::string plain(double value) {
   std::array<char, 64> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
@@ -125,6 +119,22 @@ std::vector<Field> with_common_fields(std::span<const Field> own, CommonWords wo
                     .always = true,
                     .help = "seed of values, random graphs and burst schedules"});
   return fields;
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string result;
+  for (const char c : text.substr(0, kShownBytes)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      result += c;
+    } else {
+      result += "\\x";
+      result += kDigits[byte >> 4];
+      result += kDigits[byte & 15];
+    }
+  }
+  return text.size() <= kShownBytes ? result : result + "...";
 }
 
 std::string accepted(const Field& field) {

@@ -6,6 +6,7 @@
 // Order in a printed line: backend and in, the operation's own fields, then fill, layout, order,
 // resident, law and seed.
 #pragma once
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,11 @@ std::vector<Field> with_common_fields(std::span<const Field> own, CommonWords wo
 // The one spelling of a value of `field`; `error` says what is wrong with `text`, as "name=text:
 // what is accepted", and the result is then empty.
 std::string canonical_value(const Field& field, std::string_view text, std::string& error);
+
+// A text of the user's for a message: long ones (edge lists) are cut, control bytes written \x1b, so
+// that none reaches a terminal.
+inline constexpr std::size_t kShownBytes = 60;
+std::string shown(std::string_view text);
 
 // "an integer from 0 to 512", "one of f32, f16, bf16".
 std::string accepted(const Field& field);

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <memory>
+#include <system_error>
 
 #include "properties/assert.hpp"
 #include "properties/operation.hpp"
@@ -34,10 +36,29 @@ std::uint64_t hashed(std::string_view text, std::uint64_t hash) {
   return hash;
 }
 
+constexpr std::size_t kLineBytesMax = std::size_t{1} << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+// Reads up to the end of a line, or one byte more than a line may have; false at the end of the
+// file.
+bool next_line(std::FILE* stream, std::string& line) {
+  line.clear();
+  int c = std::getc(stream);
+  if (c == EOF) return false;
+  for (; c != EOF && c != '\n' && line.size() <= kLineBytesMax; c = std::getc(stream)) {
+    line.push_back(static_cast<char>(c));
+  }
+  return std::ferror(stream) == 0;
+}
+
 // Does the line have a word that starts with "backend="?
-bool names_backend(const std::string& line) {
+bool names_backend(std::string_view line) {
   const std::size_t at = line.find("backend=");
-  return at != std::string::npos && at > 0 && (line[at - 1] == ' ' || line[at - 1] == '\t');
+  return at != std::string_view::npos && at > 0 && (line[at - 1] == ' ' || line[at - 1] == '\t');
 }
 
 }  // namespace
@@ -71,60 +92,101 @@ std::vector<Pairing> pairings(const std::vector<std::string>& filters,
   return result;
 }
 
-std::vector<Case> read_cases(const std::string& file, const std::vector<gpu::Backend>& backends,
-                             std::string& error) {
-  std::vector<Case> cases;
-  std::ifstream stream(file);
-  const bool folder = std::filesystem::is_directory(file);
-  if (!stream || folder) {
-    error = fmt::format("{}: {}", file, folder ? "is a folder" : std::strerror(errno));
-    return cases;
+std::vector<CaseLine> read_case_lines(const std::string& file, std::string& error) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(file, unknown)) {
+    error = fmt::format("{}: is a folder", file);
+    return {};
   }
+  const std::unique_ptr<std::FILE, CloseFile> stream(std::fopen(file.c_str(), "r"));
+  if (!stream) {
+    error = fmt::format("{}: {}", file, std::strerror(errno));
+    return {};
+  }
+  std::vector<CaseLine> lines;
   std::string line;
-  for (int number = 1; std::getline(stream, line); ++number) {
-    const std::size_t start = line.find_first_not_of(" \t\r");
-    if (start == std::string::npos || line[start] == '#') continue;
-    const Parsed parsed = parse(line);
+  for (int number = 1; next_line(stream.get(), line); ++number) {
+    if (line.size() > kLineBytesMax) {
+      error = fmt::format("{}:{}: longer than {} bytes", file, number, kLineBytesMax);
+      return {};
+    }
+    std::string_view text = line;
+    if (number == 1 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    const std::size_t start = text.find_first_not_of(" \t\r");
+    if (start == std::string_view::npos || text[start] == '#') continue;
+    Parsed parsed = parse(text);
     if (parsed.error) {
       error = fmt::format("{}:{}: {}", file, number, parsed.error.what);
       return {};
     }
-    if (names_backend(line)) {
-      cases.push_back(parsed.value);
+    lines.push_back({std::move(parsed.value), names_backend(text)});
+  }
+  if (std::ferror(stream.get()) != 0) {
+    error = fmt::format("{}: {}", file, std::strerror(errno));
+    return {};
+  }
+  return lines;
+}
+
+std::vector<Case> on_backends(const std::vector<CaseLine>& lines,
+                              const std::vector<gpu::Backend>& backends) {
+  std::vector<Case> cases;
+  for (const CaseLine& line : lines) {
+    if (line.names_backend) {
+      cases.push_back(line.value);
       continue;
     }
-    const gpu::Kernel* kernel = gpu::find_kernel(parsed.value.operation, parsed.value.kernel);
+    const gpu::Kernel* kernel = gpu::find_kernel(line.value.operation, line.value.kernel);
     for (const gpu::Backend backend : backends) {
       if (!built_for(*kernel, backend)) continue;
-      cases.push_back(parsed.value);
+      cases.push_back(line.value);
       cases.back().set("backend", std::string(gpu::name(backend)));
     }
   }
   return cases;
 }
 
-std::string fixtures_folder() {
+std::vector<Case> read_cases(const std::string& file, const std::vector<gpu::Backend>& backends,
+                             std::string& error) {
+  return on_backends(read_case_lines(file, error), backends);
+}
+
+const char* fixtures_asked() {
   const char* folder = std::getenv("HALFULP_FIXTURES");
-  if (folder != nullptr && *folder != '\0') return folder;
+  return folder != nullptr && *folder != '\0' ? folder : nullptr;
+}
+
+std::string fixtures_folder() {
+  if (const char* folder = fixtures_asked()) return folder;
   std::error_code ignored;
   return std::filesystem::is_directory(HALFULP_SOURCE_FIXTURES, ignored) ? HALFULP_SOURCE_FIXTURES
                                                                          : "fixtures";
 }
 
-std::vector<std::string> fixture_files() {
+std::vector<std::string> fixture_files(std::string& error) {
   namespace fs = std::filesystem;
   const fs::path root = fixtures_folder();
   std::vector<std::string> files;
-  std::error_code ignored;
-  if (fs::exists(root / "regressions.cases", ignored)) {
+  std::error_code trouble;
+  if (fs::exists(root / "regressions.cases", trouble)) {
     files.push_back((root / "regressions.cases").string());
   }
   std::vector<std::string> named;
-  for (const auto& entry : fs::directory_iterator(root / "cases", ignored)) {
-    if (entry.path().extension() == ".cases") named.push_back(entry.path().string());
+  if (!trouble) {
+    fs::directory_iterator entry(root / "cases", trouble);
+    for (; !trouble && entry != fs::directory_iterator(); entry.increment(trouble)) {
+      if (entry->path().extension() == ".cases") named.push_back(entry->path().string());
+    }
   }
   std::ranges::sort(named);
   files.insert(files.end(), named.begin(), named.end());
+  const bool missing =
+      trouble == std::errc::no_such_file_or_directory || trouble == std::errc::not_a_directory;
+  if (trouble && !missing) {
+    error = fmt::format("{}: {}", root.string(), trouble.message());
+  } else if (files.empty() && fixtures_asked() != nullptr) {
+    error = fmt::format("HALFULP_FIXTURES={}: holds no case file", root.string());
+  }
   return files;
 }
 

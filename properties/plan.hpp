@@ -29,17 +29,29 @@ std::string unmatched(const std::vector<std::string>& filters);
 std::vector<Pairing> pairings(const std::vector<std::string>& filters,
                               const std::vector<gpu::Backend>& backends);
 
-// The case lines of a file: one a line, '#' starts a comment line. A line that names no backend
-// stands for one case on each of `backends` that its kernel is built for. `error` is "file:line:
-// what is wrong".
+// The case lines of a file, read once (it may be a pipe): one a line of at most 1 MiB, '#' starts a
+// comment line. `error` is "file:line: what is wrong", and the result is then empty.
+struct CaseLine {
+  Case value;
+  bool names_backend = false;
+};
+std::vector<CaseLine> read_case_lines(const std::string& file, std::string& error);
+// A line that names no backend stands for one case on each of `backends` that its kernel is built
+// for.
+std::vector<Case> on_backends(const std::vector<CaseLine>& lines,
+                              const std::vector<gpu::Backend>& backends);
+// Both.
 std::vector<Case> read_cases(const std::string& file, const std::vector<gpu::Backend>& backends,
                              std::string& error);
 
 // Where the case files are: $HALFULP_FIXTURES, else fixtures/ of the source tree this was built
 // from, else (a binary carried elsewhere) of the folder it runs in.
 std::string fixtures_folder();
-// regressions.cases, then cases/*.cases in the order of their names. Missing files are no error.
-std::vector<std::string> fixture_files();
+// $HALFULP_FIXTURES, or null where it is unset or empty.
+const char* fixtures_asked();
+// regressions.cases, then cases/*.cases in the order of their names. Missing files are no error
+// unless $HALFULP_FIXTURES asked for them; a folder that cannot be read always is.
+std::vector<std::string> fixture_files(std::string& error);
 
 // Case number `round` of a pairing: depends on seed, pairing and round alone, so that filters, jobs
 // and the other kernels change nothing. Sizes go up and down between 0 and `size_max` from round to

@@ -38,8 +38,14 @@ std::string verdict_line(const Judgement& judgement) {
 }
 
 std::string shell_quoted(const std::string& text) {
-  const bool plain = text.find_first_of(" *?[]'\"\\$") == std::string::npos;
-  return plain ? text : fmt::format("'{}'", text);
+  const bool plain = std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./:,").find(c) != std::string_view::npos;
+  });
+  if (plain && !text.empty()) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 }  // namespace
@@ -98,7 +104,11 @@ std::string case_report(const Case& c, const Judgement& judgement) {
 
 std::string failure_report(const Failure& failure) {
   std::string text = case_report(failure.shrunk.smallest, failure.shrunk.judgement);
-  if (failure.shrunk.steps == 0) return text;
+  if (failure.shrunk.steps == 0) {
+    if (!failure.shrunk.exhausted) return text;
+    return text + fmt::format("  no smaller one among {} cases tried (the search was cut short)\n",
+                              failure.shrunk.judgements);
+  }
   text += fmt::format("  smallest of {} cases tried{}, {} steps from\n    {}\n",
                       failure.shrunk.judgements,
                       failure.shrunk.exhausted ? " (the search was cut short)" : "",
@@ -136,13 +146,21 @@ std::string campaign_summary(const CampaignOptions& options, const CampaignResul
       total[Verdict::faulted], total[Verdict::skipped], total[Verdict::powerless], result.elements,
       result.exact_checked, ratio_text(total.worst), result.seconds, rate);
   if (total[Verdict::pass] == 0 && result.exit_code() == 3) text += "nothing with power ran\n";
+  if (options.fixtures_missing) {
+    text += fmt::format("no fixtures: {} holds no case file\n", fixtures_folder());
+  }
+  if (result.interrupted) text += "interrupted: not all cases were judged\n";
   if (!options.from.empty()) return text;
-  text += "again: halfulp check";
+  text += "again: ";
+  const char* folder = options.fixtures ? fixtures_asked() : nullptr;
+  if (folder != nullptr) text += fmt::format("HALFULP_FIXTURES={} ", shell_quoted(folder));
+  text += "halfulp check";
   for (const std::string& filter : options.filters) text += " " + shell_quoted(filter);
   for (const gpu::Backend backend : options.backends) {
     text += fmt::format(" --backend {}", gpu::name(backend));
   }
-  text += fmt::format(" --seed {:#x} --cases {}\n", options.seed, result.generated);
+  text += fmt::format(" --seed {:#x} --cases {}", options.seed, result.generated);
+  text += options.fixtures ? "\n" : " --no-fixtures\n";
   return text;
 }
 

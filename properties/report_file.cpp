@@ -121,9 +121,9 @@ std::string campaign_json(const CampaignOptions& options, const CampaignResult& 
   Json json = {{"halfulp", HALFULP_VERSION},      {"seed", fmt::format("{:#x}", options.seed)},
                {"generated", result.generated},   {"seconds", result.seconds},
                {"elements", result.elements},     {"exact_checked", result.exact_checked},
-               {"exit_code", result.exit_code()}, {"total", counts(result.total)},
-               {"backends", Json::array()},       {"rows", Json::array()},
-               {"failures", Json::array()}};
+               {"exit_code", result.exit_code()}, {"interrupted", result.interrupted},
+               {"total", counts(result.total)},   {"backends", Json::array()},
+               {"rows", Json::array()},           {"failures", Json::array()}};
   for (const BackendState& state : options.states) {
     json["backends"].push_back({{"name", gpu::name(state.backend)},
                                 {"device", state.device},

@@ -1,0 +1,188 @@
+// What users hand in: case files of any kind, fixture folders, names of any length and bytes; and
+// campaigns that are stopped.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "properties/campaign.hpp"
+#include "properties/fields.hpp"
+#include "properties/report.hpp"
+
+namespace halfulp::properties {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kCase = "vector_add fake_right n=3\n";
+
+// An empty folder of this test's own.
+std::string fresh_folder() {
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string folder = ::testing::TempDir() + "/input_" + test->name();
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  return folder;
+}
+
+std::string file_of(const std::string& text) {
+  std::string file = fresh_folder() + "/c.cases";
+  std::ofstream(file) << text;
+  return file;
+}
+
+std::string error_of(const std::string& file) {
+  std::string error;
+  EXPECT_TRUE(read_case_lines(file, error).empty());
+  return error;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Sets $HALFULP_FIXTURES for one test.
+class Fixtures {
+ public:
+  explicit Fixtures(const std::string& folder) {
+    if (fixtures_asked() != nullptr) before_ = fixtures_asked();
+    setenv("HALFULP_FIXTURES", folder.c_str(), 1);
+  }
+  Fixtures(const Fixtures&) = delete;
+  Fixtures& operator=(const Fixtures&) = delete;
+  ~Fixtures() { setenv("HALFULP_FIXTURES", before_.c_str(), 1); }
+
+ private:
+  std::string before_;
+};
+
+TEST(Input, ReadErrorsAreNoEndOfFile) {
+  EXPECT_EQ(error_of("/proc/self/mem"), "/proc/self/mem: Input/output error");
+  EXPECT_TRUE(has(error_of("/dev/zero"), "/dev/zero:1: longer than 1048576 bytes"));
+  const std::string file = file_of(kCase + std::string(3 << 20, 'x') + "\n" + kCase);
+  EXPECT_EQ(error_of(file), file + ":2: longer than 1048576 bytes");
+}
+
+TEST(Input, OddPathsAreErrors) {
+  const std::string folder = fresh_folder();
+  EXPECT_TRUE(has(error_of(std::string(400, 'a')), "File name too long"));
+  fs::create_symlink("loop", folder + "/loop");
+  EXPECT_TRUE(has(error_of(folder + "/loop"), "symbolic links"));
+  EXPECT_TRUE(has(error_of(folder), "is a folder"));
+}
+
+TEST(Input, PipesAreReadOnce) {
+  const std::string pipe = fresh_folder() + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << kCase + kCase; });
+  CampaignOptions options;
+  options.from = pipe;
+  options.backends = {gpu::Backend::host};
+  EXPECT_EQ(complete(options), "");
+  writer.join();
+  EXPECT_EQ(options.listed.size(), 2u);
+}
+
+TEST(Input, AByteOrderMarkIsNoOperation) {
+  std::string error;
+  EXPECT_EQ(read_case_lines(file_of("\xef\xbb\xbf" + kCase), error).size(), 1u);
+  EXPECT_EQ(error, "");
+}
+
+TEST(Input, FromObeysBackendsAndRefusesCounts) {
+  CampaignOptions options;
+  options.from = file_of(kCase + "vector_add fake_right backend=cuda n=4\n");
+  CampaignOptions host = options;
+  host.backends = {gpu::Backend::host};
+  EXPECT_EQ(complete(host), "");
+  ASSERT_EQ(host.listed.size(), 1u);
+  EXPECT_EQ(host.listed[0].text("backend"), "host");
+  CampaignOptions all = options;
+  EXPECT_EQ(complete(all), "");
+  EXPECT_EQ(all.listed.back().text("backend"), "cuda");
+  options.cases = 5;
+  EXPECT_TRUE(has(complete(options), "--cases"));
+}
+
+TEST(Input, FixturesThatWereAskedForMustBeThere) {
+  const std::string folder = fresh_folder();
+  for (const std::string& nowhere : {folder, folder + "/missing", std::string("/dev/null")}) {
+    const Fixtures fixtures(nowhere);
+    CampaignOptions options;
+    EXPECT_EQ(complete(options), "HALFULP_FIXTURES=" + nowhere + ": holds no case file");
+    options.fixtures = false;
+    EXPECT_EQ(complete(options), "");
+  }
+  const Fixtures fixtures(folder);
+  fs::create_directory(folder + "/cases");
+  std::ofstream(folder + "/cases/one.cases") << kCase;
+  CampaignOptions options;
+  options.backends = {gpu::Backend::host};
+  EXPECT_EQ(complete(options), "");
+  EXPECT_EQ(options.listed.size(), 1u);
+  EXPECT_TRUE(has(campaign_summary(options, {}), "again: HALFULP_FIXTURES=" + folder + " halfulp"));
+  fs::create_symlink("loop.cases", folder + "/cases/loop.cases");
+  EXPECT_TRUE(has(complete(options), "loop.cases: "));
+}
+
+TEST(Input, MessagesAreShortAndHoldNoControlBytes) {
+  const std::string control = "a\x1b[31m";
+  const std::string size(5 << 20, 'q');
+  for (const std::string& name : {control, size, std::string("a\0b", 3)}) {
+    for (const std::string& line :
+         {name + " k", "vector_add " + name, "vector_add fake_right " + name,
+          "vector_add fake_right " + name + "=1", "vector_add fake_right n=" + name}) {
+      const std::string what = parse(line).error.what;
+      EXPECT_LT(what.size(), 2000u);
+      EXPECT_FALSE(what.empty());
+      EXPECT_EQ(what.find_first_of(std::string("\x1b\0", 2)), std::string::npos);
+    }
+  }
+  EXPECT_EQ(shown(control), "a\\x1b[31m");
+  CampaignOptions options;
+  options.filters = {size};
+  EXPECT_LT(complete(options).size(), 200u);
+}
+
+TEST(Input, TheAgainLineIsQuotedAndKeepsNoFixtures) {
+  CampaignOptions options;
+  options.filters = {"vector_ad[d']", "vector_add"};
+  options.fixtures = false;
+  EXPECT_TRUE(has(campaign_summary(options, {}),
+                  "again: halfulp check 'vector_ad[d'\\'']' vector_add --seed 0x1 --cases 0 "
+                  "--no-fixtures\n"));
+}
+
+TEST(Input, ASearchCutShortSaysSo) {
+  const Case c = make_case("vector_add", "fake_right");
+  Failure failure{c, {}, {c, {}}};
+  EXPECT_FALSE(has(failure_report(failure), "cut short"));
+  failure.shrunk.exhausted = true;
+  EXPECT_TRUE(has(failure_report(failure), "cut short"));
+}
+
+TEST(Input, ACampaignStopsBeforeTheNextCase) {
+  std::sig_atomic_t stop = 0;
+  CampaignOptions options;
+  options.filters = {"vector_add/fake_right"};
+  options.backends = {gpu::Backend::host};
+  options.fixtures = false;
+  options.cases = 1000000;
+  options.jobs = 1;
+  options.stop = &stop;
+  EXPECT_EQ(complete(options), "");
+  const CampaignResult result =
+      run_campaign(options, [&](const Progress& progress) { stop = progress.cases >= 5 ? 1 : 0; });
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_GE(result.total.cases, 5);
+  EXPECT_LT(result.total.cases, 100);
+  EXPECT_TRUE(has(campaign_summary(options, result), "interrupted"));
+}
+
+}  // namespace
+}  // namespace halfulp::properties
