@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <random>
 
 #include "apps/command.hpp"
@@ -70,6 +71,22 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_{};
 };
 
+// The signal that asked for an early end; 0: none.
+volatile std::sig_atomic_t stop_signal = 0;
+
+// The first SIGINT or SIGTERM ends the campaign after the cases in hand, a second one the process.
+// Workers inherit this: the signal, which a terminal sends to them too, costs no case.
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int signal) { stop_signal = signal; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
+}
+
 void print_backends(const properties::CampaignOptions& campaign) {
   for (const properties::BackendState& state : campaign.states) {
     if (!state.unavailable.empty()) {
@@ -107,6 +124,8 @@ int check(Options& options) {
   const std::string error = properties::complete(campaign);
   if (!error.empty()) throw UsageError(error);
 
+  campaign.stop = &stop_signal;
+  stop_on_signals();
   print_backends(campaign);
   std::fflush(stdout);
   ProgressLine line;
@@ -117,8 +136,8 @@ int check(Options& options) {
   try {  // before the report: whoever reads that may go away early
     json.write(properties::campaign_json(campaign, result));
     junit.write(properties::campaign_junit(campaign, result));
-  } catch (const UsageError& error) {
-    unwritten = error.what();
+  } catch (const UsageError& failed) {
+    unwritten = failed.what();
   }
   for (const properties::Failure& failure : result.failures) {
     fmt::print("{}\n", properties::failure_report(failure));
@@ -126,7 +145,8 @@ int check(Options& options) {
   fmt::print("{}\n{}", properties::campaign_table(result),
              properties::campaign_summary(campaign, result));
   if (!unwritten.empty()) throw UsageError(unwritten);
-  return result.exit_code();
+  const int exit_code = result.exit_code();
+  return result.interrupted && exit_code != kExitFailed ? 128 + stop_signal : exit_code;
 }
 
 }  // namespace

@@ -138,4 +138,27 @@ TEST(CliHostile, OutputFilesAppearWholeOrNotAtAll) {
   std::filesystem::remove_all(folder);
 }
 
+// Starts a campaign of a minute, sends it a signal after half a second.
+Ran interrupted(const std::string& kernel, const std::string& signal, const std::string& json) {
+  return run(
+      "timeout --foreground --preserve-status -s " + signal + " 0.5 " + HALFULP_FAKES_COMMAND,
+      "check vector_add/" + kernel + " --backend host --time 60s --no-fixtures --json " + json);
+}
+
+TEST(CliHostile, SignalsEndACampaignWithItsReport) {
+  const std::string json = scratch("stopped.json");
+  const Ran stopped = interrupted("fake_right", "INT", json);
+  EXPECT_EQ(stopped.exit_code, 130) << stopped.err;
+  EXPECT_TRUE(has(stopped.out, "again: halfulp check")) << stopped.out;
+  EXPECT_TRUE(has(stopped.out, "interrupted")) << stopped.out;
+  EXPECT_TRUE(has(stopped.out, " 0 faulted")) << stopped.out;
+  EXPECT_LT(stopped.seconds, 10);
+  EXPECT_EQ(contents(json).find("{\n"), 0u);
+  EXPECT_EQ(interrupted("fake_right", "TERM", json).exit_code, 143);
+  const Ran failed = interrupted("fake_wrong", "INT", json);
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_TRUE(has(failed.out, "halfulp replay 'vector_add fake_wrong")) << failed.out;
+  std::filesystem::remove(json);
+}
+
 }  // namespace
