@@ -18,6 +18,7 @@ struct CaseAccess {
 namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr std::size_t kErrorBytesMax = 2000;  // a graph may have an argument of any length
 
 const Operation& operation_of(const Case& c) {
   const Operation* operation = find_operation(c.operation);
@@ -188,6 +189,7 @@ Parsed parse(std::string_view line) {
     error = assign(*operation, words[i], c, given);
   }
   if (error.empty()) error = operation->validate(c);
+  if (error.size() > kErrorBytesMax) error = error.substr(0, kErrorBytesMax) + "...";
   if (error.empty()) parsed.value = std::move(c);
   return parsed;
 }

@@ -1,5 +1,6 @@
 #include "properties/fields.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -16,6 +17,8 @@ std::string_view keep(std::string text) {
   static std::deque<std::string> kept;
   return kept.emplace_back(std::move(text));
 }
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 std::string plain(double value) {
   std::array<char, 64> buffer{};
@@ -125,10 +128,10 @@ std::string shown(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string result;
   for (const char c : text.substr(0, kShownBytes)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
+    if (!is_control(c)) {
       result += c;
     } else {
+      const auto byte = static_cast<unsigned char>(c);
       result += "\\x";
       result += kDigits[byte >> 4];
       result += kDigits[byte & 15];
@@ -167,7 +170,7 @@ std::string canonical_value(const Field& field, std::string_view text, std::stri
       value = canonical_word(field, text);
       break;
     case FieldKind::spec:
-      value = canonical_spec(text);
+      if (std::ranges::none_of(text, is_control)) value = canonical_spec(text);
       break;
     case FieldKind::seed:
       value = canonical_seed(text);

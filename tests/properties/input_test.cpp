@@ -143,6 +143,9 @@ TEST(Input, MessagesAreShortAndHoldNoControlBytes) {
       EXPECT_EQ(what.find_first_of(std::string("\x1b\0", 2)), std::string::npos);
     }
   }
+  EXPECT_TRUE(
+      has(parse("vector_add fake_right layout=" + control).error.what, "layout=a\\x1b[31m"));
+  EXPECT_LT(parse("scatter_normalize atomic_coo graph=random:" + size).error.what.size(), 2100u);
   EXPECT_EQ(shown(control), "a\\x1b[31m");
   CampaignOptions options;
   options.filters = {size};
