@@ -61,6 +61,26 @@ bool names_backend(std::string_view line) {
   return at != std::string_view::npos && at > 0 && (line[at - 1] == ' ' || line[at - 1] == '\t');
 }
 
+// "operation * fields" stands for one line for each kernel of the operation, in the registry's
+// order. Other lines, and an operation that nobody knows, stay as they are.
+std::vector<std::string> spelled_out(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t start = text.find_first_not_of(kBlank);
+  const std::size_t end = std::min(text.find_first_of(kBlank, start), text.size());
+  const std::size_t star = std::min(text.find_first_not_of(kBlank, end), text.size());
+  const std::size_t rest = std::min(text.find_first_of(kBlank, star), text.size());
+  std::vector<std::string> lines;
+  if (text.substr(star, rest - star) == "*") {
+    const std::string_view operation = text.substr(start, end - start);
+    for (const gpu::Kernel& kernel : gpu::kernels()) {
+      if (kernel.operation != operation) continue;
+      lines.push_back(fmt::format("{} {}{}", operation, kernel.name, text.substr(rest)));
+    }
+  }
+  if (lines.empty()) lines.emplace_back(text);
+  return lines;
+}
+
 }  // namespace
 
 bool matches(const std::vector<std::string>& filters, std::string_view operation,
@@ -114,12 +134,21 @@ std::vector<CaseLine> read_case_lines(const std::string& file, std::string& erro
     if (number == 1 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     const std::size_t start = text.find_first_not_of(" \t\r");
     if (start == std::string_view::npos || text[start] == '#') continue;
-    Parsed parsed = parse(text);
-    if (parsed.error) {
-      error = fmt::format("{}:{}: {}", file, number, parsed.error.what);
+    // A kernel that does not take the line (its storage, say) is passed over while another does.
+    std::string wrong;
+    const std::size_t before = lines.size();
+    for (const std::string& each : spelled_out(text)) {
+      Parsed parsed = parse(each);
+      if (parsed.error) {
+        wrong = parsed.error.what;
+        continue;
+      }
+      lines.push_back({std::move(parsed.value), names_backend(each)});
+    }
+    if (lines.size() == before) {
+      error = fmt::format("{}:{}: {}", file, number, wrong);
       return {};
     }
-    lines.push_back({std::move(parsed.value), names_backend(text)});
   }
   if (std::ferror(stream.get()) != 0) {
     error = fmt::format("{}: {}", file, std::strerror(errno));

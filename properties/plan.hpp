@@ -30,7 +30,8 @@ std::vector<Pairing> pairings(const std::vector<std::string>& filters,
                               const std::vector<gpu::Backend>& backends);
 
 // The case lines of a file, read once (it may be a pipe): one a line of at most 1 MiB, '#' starts a
-// comment line. `error` is "file:line: what is wrong", and the result is then empty.
+// comment line; "operation * ..." stands for every kernel of the operation. `error` is "file:line:
+// what is wrong", and the result is then empty.
 struct CaseLine {
   Case value;
   bool names_backend = false;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -185,6 +186,26 @@ TEST(Input, ACampaignStopsBeforeTheNextCase) {
   EXPECT_GE(result.total.cases, 5);
   EXPECT_LT(result.total.cases, 100);
   EXPECT_TRUE(has(campaign_summary(options, result), "interrupted"));
+}
+
+// A line for every kernel: a new kernel is judged on the real graphs without a line of its own.
+TEST(Input, AStarStandsForEveryKernelThatTakesTheLine) {
+  std::string error;
+  const auto lines = read_case_lines(file_of("\tvector_add  * in=f16 n=5 seed=0x7\n"), error);
+  EXPECT_EQ(error, "");
+  std::vector<std::string> expected;
+  for (const gpu::Kernel& kernel : gpu::kernels()) {
+    const bool takes = std::ranges::count(kernel.storage, gpu::Format::f16) > 0;
+    if (kernel.operation == "vector_add" && takes) expected.emplace_back(kernel.name);
+  }
+  ASSERT_GT(expected.size(), 1u);
+  ASSERT_EQ(lines.size(), expected.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(lines[i].value.kernel, expected[i]);
+    EXPECT_EQ(lines[i].value.integer("n"), 5);
+  }
+  EXPECT_TRUE(read_case_lines(file_of("vector_ad * n=5\n"), error).empty());
+  EXPECT_NE(error.find("vector_ad"), std::string::npos);
 }
 
 }  // namespace
