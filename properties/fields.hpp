@@ -28,8 +28,8 @@ std::vector<Field> with_common_fields(std::span<const Field> own, CommonWords wo
 // what is accepted", and the result is then empty.
 std::string canonical_value(const Field& field, std::string_view text, std::string& error);
 
-// A text of the user's for a message: long ones (edge lists) are cut, control bytes written \x1b, so
-// that none reaches a terminal.
+// A text of the user's for a message: long ones (edge lists) are cut, control bytes written \x1b,
+// so that none reaches a terminal.
 inline constexpr std::size_t kShownBytes = 60;
 std::string shown(std::string_view text);
 
