@@ -22,8 +22,8 @@ inline float documented_error(float rounded, int ulps, float argument) {
 }  // namespace HALFULP_SIMT_COPY
 
 // 2 + floor(1.173 |x|) ulp, and exactly 1 at 0 [CUDA C++ Programming Guide, Intrinsic Functions;
-// PTX ex2]. The C library declares __expf itself, so this one can sit in no namespace. Always inlined:
-// it must not take the place of the library's symbol.
+// PTX ex2]. The C library declares __expf itself, so this one can sit in no namespace. Always
+// inlined: it must not take the place of the library's symbol.
 __attribute__((always_inline)) inline float __expf(float x) noexcept {
   if (!(fabsf(x) > 0.0f && fabsf(x) < 128.0f)) return expf(x);
   return documented_error(expf(x), 2 + static_cast<int>(1.173f * fabsf(x)), x);
