@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "properties/assert.hpp"
@@ -57,6 +58,12 @@ std::string describe_end(int status) {
   return {};
 }
 
+// A limit of the user's (processes, open files), not a bug of ours.
+[[noreturn]] void cannot_start() {
+  throw std::runtime_error(fmt::format("cannot start another worker process: {}; try fewer --jobs",
+                                       std::strerror(errno)));
+}
+
 }  // namespace
 
 Process::~Process() {
@@ -72,11 +79,17 @@ void Process::start(const std::function<void(int)>& body) {
   if (output_ < 0) output_ = memfd_create("halfulp_child_output", MFD_CLOEXEC);
   forget_output();
   int pair[2] = {-1, -1};
-  HALFULP_ASSERT(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, std::strerror(errno));
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) cannot_start();
   std::fflush(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();
-  HALFULP_ASSERT(pid_ >= 0, std::strerror(errno));
+  if (pid_ < 0) {
+    const int why = errno;
+    close(pair[0]);
+    close(pair[1]);
+    errno = why;
+    cannot_start();
+  }
   if (pid_ == 0) {
     close(pair[0]);
     run_child(body, pair[1], output_, parent);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <new>
 
 #include "properties/assert.hpp"
 #include "properties/process.hpp"
@@ -31,6 +32,11 @@ Judgement judge_line(const std::string& line) try {
   const Parsed parsed = parse(line);
   HALFULP_ASSERT(!parsed.error, parsed.error.what);
   return judge(parsed.value);
+} catch (const std::bad_alloc&) {
+  Judgement judgement;
+  judgement.verdict = Verdict::skipped;
+  judgement.reason = "not enough memory for this case here";
+  return judgement;
 } catch (const std::exception& error) {
   return faulted(gpu::FaultKind::crashed, fmt::format("exception: {}", error.what()));
 }

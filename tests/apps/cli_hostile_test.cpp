@@ -161,4 +161,16 @@ TEST(CliHostile, SignalsEndACampaignWithItsReport) {
   std::filesystem::remove(json);
 }
 
+// What the machine lacks is not the kernel's fault.
+TEST(CliHostile, TooLittleMemoryOrTooFewFilesAreSaid) {
+  const std::string command = std::string("ulimit -v 300000; ") + HALFULP_FAKES_COMMAND;
+  const Ran large = run(command, "replay 'vector_add fake_right n=100000000'");
+  EXPECT_EQ(large.exit_code, 3) << large.out << large.err;
+  EXPECT_TRUE(has(large.out, "not enough memory")) << large.out << large.err;
+  const std::string few = std::string("ulimit -n 40; ") + HALFULP_FAKES_COMMAND;
+  const Ran jobs = run(few, "check vector_add/fake_right --cases 900 --no-fixtures --jobs 200");
+  EXPECT_EQ(jobs.exit_code, 2) << jobs.out << jobs.err;
+  EXPECT_TRUE(has(jobs.err, "--jobs")) << jobs.err;
+}
+
 }  // namespace
