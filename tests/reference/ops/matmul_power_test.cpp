@@ -108,6 +108,10 @@ TEST(ProbeM3, SparseSignsAreExactWithHalfPartialSums) {
   data.op.arithmetic.partials = 32;
   data.op.arithmetic.partial = Format::fp16;
   expect_exact(data.op);
+  EXPECT_EQ(caught(data, Plant::none, generator), 0);
+  const double drop = caught(data, Plant::drop, generator);
+  EXPECT_GT(drop, 0.25) << "half of the products are zeros";
+  EXPECT_LT(drop, 0.75);
 }
 
 TEST(ProbeM4, PermutationsAreExactDownToSubnormalNumbers) {

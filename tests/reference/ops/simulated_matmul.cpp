@@ -116,9 +116,12 @@ double dot(const DotStyle& style, const std::vector<double>& a, const std::vecto
   };
   if (declared.partials == 1) return accumulate(order);
 
-  const std::size_t longest = index(declared.partial_longest);
+  const std::size_t parts = index(declared.partials);
+  const std::size_t longest = declared.partial_longest > 0 ? index(declared.partial_longest)
+                                                           : (order.size() + parts - 1) / parts;
+  if (longest == 0) return 0;
   std::vector<double> sums;
-  for (std::size_t first = 0; first < order.size() || sums.empty(); first += longest) {
+  for (std::size_t first = 0; first < order.size(); first += longest) {
     const auto at = [&](std::size_t i) {
       return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size()));
     };
