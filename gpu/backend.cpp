@@ -16,10 +16,10 @@ std::string_view name(Order order) {
 }
 
 std::string_view name(FaultKind kind) {
-  constexpr std::array<std::string_view, 12> kNames{
-      "none",          "refused",       "launch_error", "out_of_bounds", "input_overwritten",
-      "never_written", "uninitialised", "race",         "deadlock",      "divergence",
-      "timed_out",     "crashed"};
+  constexpr std::array<std::string_view, 13> kNames{
+      "none",           "refused",       "launch_error", "out_of_bounds", "input_overwritten",
+      "never_written",  "uninitialised", "race",         "deadlock",      "divergence",
+      "locks_left_set", "timed_out",     "crashed"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -32,6 +32,14 @@ std::string unavailable_reason(Backend backend) {
 std::string device_name(Backend backend) {
   if (backend == Backend::cuda) return cuda_device_name();
   return backend == Backend::host ? "host executor" : "host executor, checked";
+}
+
+Numerics numerics_on(const Kernel& kernel, Backend backend) {
+  Numerics numerics = kernel.numerics;
+  if (numerics.tensor_cores) {
+    numerics.tensor_core = backend == Backend::cuda ? cuda_tensor_core() : kTensorCoreHopper;
+  }
+  return numerics;
 }
 
 Outcome run(const Kernel& kernel, Backend backend, const Problem& problem,

@@ -35,10 +35,11 @@ enum class FaultKind : std::uint8_t {
   never_written,  // an output element still holds the poison of both fills
   uninitialised,  // a read of memory nothing wrote
   race,
-  deadlock,    // also a wait on a block that can never become resident
-  divergence,  // barrier or warp operation reached by the wrong threads
-  timed_out,   // the watchdog ended the call
-  crashed,     // a signal, or a sticky CUDA error
+  deadlock,        // also a wait on a block that can never become resident
+  divergence,      // barrier or warp operation reached by the wrong threads
+  locks_left_set,  // a word of Workspaces::locks that is not zero after the call
+  timed_out,       // the watchdog ended the call
+  crashed,         // a signal, or a sticky CUDA error
 };
 std::string_view name(FaultKind kind);
 
@@ -62,6 +63,8 @@ struct Outcome {
 bool available(Backend backend);                  // compiled in and usable here
 std::string unavailable_reason(Backend backend);  // empty when available
 std::string device_name(Backend backend);
+// What the kernel declares, with the tensor-core model of the backend's device filled in.
+Numerics numerics_on(const Kernel& kernel, Backend backend);
 Outcome run(const Kernel& kernel, Backend backend, const Problem& problem,
             const Schedule& schedule);
 

@@ -24,6 +24,13 @@ const Argument& Arguments::operator[](std::string_view operand_name) const {
   return operands.front();
 }
 
+std::int64_t Arguments::setting(std::string_view setting_name, std::int64_t fallback) const {
+  for (const Setting& setting : settings) {
+    if (setting.name == setting_name) return setting.value;
+  }
+  return fallback;
+}
+
 std::string_view name(Backend backend) {
   constexpr std::array<std::string_view, kBackends> kNames{"host", "host-checked", "cuda"};
   return kNames.at(static_cast<std::size_t>(backend));

@@ -30,6 +30,10 @@ class Workspaces {
   // `bytes` of memory where the kernel runs, 256-byte aligned, poisoned, valid until the call has
   // ended.
   virtual void* take(std::string_view name, std::int64_t bytes) = 0;
+  // `count` words that are zero at the first call and must be zero again when a call has ended:
+  // locks, flags and counters that a caller keeps between calls. They stay as the kernel left them;
+  // a word left set is a fault.
+  virtual std::uint32_t* locks(std::string_view name, std::int64_t count) = 0;
 };
 
 struct Arguments {
@@ -37,8 +41,11 @@ struct Arguments {
   float epsilon = 0;
   Workspaces* workspaces = nullptr;
   void* stream = nullptr;  // cudaStream_t on cuda; the executor's session on the host backends
+  std::span<const Setting> settings;
 
   const Argument& operator[](std::string_view name) const;
+  // The value of a launch parameter, or `fallback` where the caller set none.
+  std::int64_t setting(std::string_view name, std::int64_t fallback) const;
 };
 
 // Empty text: launched. Otherwise nothing was launched and the text names the argument and what to
@@ -55,6 +62,15 @@ enum class Backend : std::uint8_t { host, host_checked, cuda };
 inline constexpr int kBackends = 3;
 std::string_view name(Backend backend);  // "host", "host-checked", "cuda"
 
+// A launch parameter that an entry point takes ("programs", "tile"): an integer from low to high,
+// or one of `words`, whose index is then the value.
+struct Parameter {
+  std::string_view name;
+  std::vector<std::string_view> words;
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
 struct Kernel {
   std::string_view operation;
   std::string_view name;
@@ -63,6 +79,7 @@ struct Kernel {
   std::vector<Format> storage;  // storage formats it accepts
   std::vector<int> edges;       // sizes at which its loops change shape: block, warp, group, split
   std::array<EntryPoint, kBackends> entry{};  // nullptr: not built for that backend
+  std::vector<Parameter> parameters;          // an entry point refuses values outside of them
 };
 
 // All kernels, ordered by operation, baseline first.

@@ -17,6 +17,28 @@ enum class Division : std::uint8_t { none, ieee, reciprocal };    // reciprocal:
 enum class Scale : std::uint8_t { none, reciprocal, division, rsqrt };
 enum class ClampNan : std::uint8_t { propagate, to_low, to_high, any };
 
+// How tensor cores add: in each step a block of products and the accumulator are truncated to
+// multiples of 2^(e - alignment_bits), e the largest exponent among them, added exactly, and
+// truncated to fp32. All zero: no tensor cores.
+struct TensorCore {
+  int alignment_bits = 0;
+  int products_16_bit = 0;  // products a step, f16 and bf16
+  int products_tf32 = 0;
+};
+inline constexpr TensorCore kTensorCoreAmpere{24, 8, 4};  // and Ada
+inline constexpr TensorCore kTensorCoreHopper{25, 16, 8};
+// Bounds both: where the device's own model is not known.
+inline constexpr TensorCore kTensorCoreAny{23, 4, 4};
+
+// any: partial sums over any subset of k. contiguous: over contiguous ranges of k alone.
+enum class SumOrder : std::uint8_t { any, contiguous };
+// How many partial sums one output element may have: what the settings `splits` or `programs` make
+// of it, or at most `partials_most`.
+enum class Partials : std::uint8_t { one, splits, programs, fixed };
+// f32 operands of tf32 products: taken as they are (and so already tf32), rounded to nearest, or
+// truncated.
+enum class OperandRounding : std::uint8_t { none, nearest, truncated };
+
 struct Numerics {
   // Storage formats are the case's; arithmetic is done in this one.
   Format accumulator = Format::f32;
@@ -28,6 +50,16 @@ struct Numerics {
   Exponential exponential = Exponential::none;
   Division division = Division::none;
   ClampNan clamp_nan = ClampNan::propagate;
+
+  // Products of f16, bf16 and tf32 storage are added by tensor cores; of f32 storage by IEEE
+  // operations. `numerics_on` fills in the device's model.
+  bool tensor_cores = false;
+  TensorCore tensor_core;
+  OperandRounding operand_rounding = OperandRounding::none;
+  SumOrder sum_order = SumOrder::any;
+  Partials partials = Partials::one;
+  int partials_most = 1;           // Partials::fixed
+  bool partial_in_output = false;  // partial sums are rounded to the output's format; else to f32
 };
 // One line: "acc=f32 exp=expf div=ieee ... repeatable".
 std::string describe(const Numerics& numerics);

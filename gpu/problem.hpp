@@ -31,10 +31,18 @@ struct Operand {
   std::int64_t span_elements() const;  // highest reachable element + 1, 0 when any extent is 0
 };
 
+// The value of a launch parameter that the kernel's row declares: an integer, or the index of one
+// of the parameter's words.
+struct Setting {
+  std::string name;
+  std::int64_t value = 0;
+};
+
 struct Problem {
   std::string operation;
   std::vector<Operand> operands;  // in the operation's order, inputs first
   float epsilon = 0;              // operations without one ignore it
+  std::vector<Setting> settings;  // parameters left out have the kernel's own default
 
   const Operand& operand(std::string_view name) const;  // asserts that it exists
 };

@@ -54,7 +54,7 @@ void check_law(const Case& c, const Setup& setup, const gpu::Problem& problem,
     return;
   }
   for (const gpu::Outputs& related_outputs : related.outputs) {
-    const std::string what = disagreement(*setup.operation, setup.kernel->numerics, problem,
+    const std::string what = disagreement(*setup.operation, setup.numerics, problem,
                                           outputs, relation, related_outputs);
     if (what.empty()) continue;
     judgement.verdict = Verdict::fail;
@@ -86,7 +86,7 @@ Judgement judge(const Case& c) {
   if (!setup.skip.empty()) return skipped(setup.skip);
   Judgement judgement;
   const gpu::Problem problem = setup.operation->materialise(c);
-  const gpu::Numerics& numerics = setup.kernel->numerics;
+  const gpu::Numerics& numerics = setup.numerics;
   const gpu::Outcome outcome = run_timed(setup, problem, judgement);
   if (outcome.fault) {
     set_fault(judgement, outcome.fault, "");

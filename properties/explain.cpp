@@ -87,7 +87,7 @@ Truth stream_truth(const Setup& setup, const gpu::Problem& problem) {
       }
     }
   };
-  setup.operation->evaluate(problem, setup.kernel->numerics, see);
+  setup.operation->evaluate(problem, setup.numerics, see);
   return truth;
 }
 
@@ -100,7 +100,7 @@ double bound_of(const Setup& setup, const gpu::Problem& problem, reference::Elem
       bound = rows.bound[static_cast<std::size_t>(at)];
     }
   };
-  setup.operation->evaluate(problem, setup.kernel->numerics, see);
+  setup.operation->evaluate(problem, setup.numerics, see);
   return bound;
 }
 
@@ -117,14 +117,14 @@ std::string element_text(const Setup& setup, const gpu::Problem& problem,
   const gpu::Operand& operand = *output_operands(problem)[static_cast<std::size_t>(element.output)];
   const reference::Format format = reference_format(operand.format);
   const reference::Enclosure exact =
-      setup.operation->exact(problem, setup.kernel->numerics, element);
+      setup.operation->exact(problem, setup.numerics, element);
   const double bound = bound_of(setup, problem, element);
   std::string text =
       fmt::format("{}[{}]\n  truth     {}\n  bound     {:.6g}\n  accepted  {}\n", operand.name,
                   fmt::join(logical_index(operand, element.index), ","), truth_text(exact), bound,
                   accepted_text(format, exact, bound));
   std::vector<reference::BoundTerm> terms =
-      setup.operation->explain(problem, setup.kernel->numerics, element);
+      setup.operation->explain(problem, setup.numerics, element);
   if (terms.empty()) return text + "  no terms: the answer is exact or has no bound\n";
   std::ranges::stable_sort(terms, std::greater{}, &reference::BoundTerm::amount);
   double sum = 0;
@@ -159,7 +159,7 @@ std::string explanation(const Case& c, std::optional<reference::Element> element
   }
   std::string text =
       fmt::format("{}\n{}\n{} declares {}\n\ninputs\n", print(c), setup.operation->summary,
-                  c.kernel, gpu::describe(setup.kernel->numerics));
+                  c.kernel, gpu::describe(setup.numerics));
   for (const gpu::Operand& operand : problem.operands) {
     if (operand.role == gpu::Role::input) text += input_text(operand);
   }

@@ -67,6 +67,7 @@ Setup set_up(const Case& c) {
   setup.schedule.resident = static_cast<int>(c.integer("resident"));
   setup.schedule.seed = c.seed();
   setup.skip = skip_reason(setup, c);
+  if (setup.skip.empty()) setup.numerics = gpu::numerics_on(*setup.kernel, setup.backend);
   return setup;
 }
 

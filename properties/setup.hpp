@@ -14,7 +14,8 @@ struct Setup {
   const gpu::Kernel* kernel = nullptr;   // null: not in the registry, and `skip` says so
   gpu::Backend backend = gpu::Backend::host;
   gpu::Schedule schedule;
-  std::string skip;  // why the case cannot run here; empty when it can
+  gpu::Numerics numerics;  // what the kernel declares on this backend
+  std::string skip;        // why the case cannot run here; empty when it can
 };
 Setup set_up(const Case& c);
 

@@ -11,6 +11,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "gpu/assert.hpp"
@@ -31,6 +32,7 @@ class DeviceBlock {
     }
     return static_cast<std::byte*>(data_);
   }
+  const std::byte* data() const { return static_cast<const std::byte*>(data_); }
   void release() {
     cudaFree(data_);
     data_ = nullptr;
@@ -42,11 +44,18 @@ class DeviceBlock {
   std::int64_t capacity_ = 0;
 };
 
+// Zero when first taken in a run, then as the last launch left them.
+struct Locks {
+  DeviceBlock block;
+  std::int64_t bytes = 0;  // in use
+};
+
 // The stream and the memory of this process. One call at a time.
 struct Device {
   cudaStream_t stream = nullptr;
   DeviceBlock image;
   std::vector<DeviceBlock> workspaces;
+  std::map<std::string, Locks, std::less<>> locks;
   DeviceBlock scratch;
 };
 Device& device() {
@@ -92,6 +101,18 @@ class CudaWorkspaces : public Workspaces {
     return memory + kGuardBytes;
   }
 
+  std::uint32_t* locks(std::string_view name, std::int64_t count) override {
+    Locks& held = device().locks[std::string(name)];
+    const auto bytes = count * static_cast<std::int64_t>(sizeof(std::uint32_t));
+    std::byte* memory = held.block.at_least(std::max<std::int64_t>(bytes, 1));
+    if (memory == nullptr) return nullptr;
+    if (bytes > held.bytes) {
+      cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), device().stream);
+      held.bytes = bytes;
+    }
+    return reinterpret_cast<std::uint32_t*>(memory);
+  }
+
   void rewind() { taken_.clear(); }
 
   Fault inspect() const {
@@ -99,6 +120,12 @@ class CudaWorkspaces : public Workspaces {
       std::vector<std::byte> block(static_cast<std::size_t>(taken.bytes));
       copy_out(block, taken.memory);
       if (Fault fault = inspect_workspace_guards(taken.name, block)) return fault;
+    }
+    for (const auto& [name, held] : device().locks) {
+      std::vector<std::uint32_t> words(static_cast<std::size_t>(held.bytes) /
+                                       sizeof(std::uint32_t));
+      copy_out(std::as_writable_bytes(std::span(words)), held.block.data());
+      if (Fault fault = inspect_locks(name, words)) return fault;
     }
     return {};
   }
@@ -132,7 +159,8 @@ Fault call(EntryPoint entry, const Problem& problem, Image& image, Fill fill) {
 
   CudaWorkspaces workspaces(CudaWorkspaces::Mode::inspected, fill);
   const std::vector<Argument> operands = image.arguments(base);
-  const Status status = entry({operands, problem.epsilon, &workspaces, here.stream});
+  const Status status =
+      entry({operands, problem.epsilon, &workspaces, here.stream, problem.settings});
   error = cudaStreamSynchronize(here.stream);
   if (error != cudaSuccess) return crashed("the kernel failed", error);
   error = cudaDeviceSynchronize();
@@ -203,9 +231,19 @@ std::string cuda_device_name() {
   return properties.name;
 }
 
+TensorCore cuda_tensor_core() {
+  int major = 0;
+  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) != cudaSuccess) {
+    return kTensorCoreAny;
+  }
+  if (major == 8) return kTensorCoreAmpere;
+  return major == 9 ? kTensorCoreHopper : kTensorCoreAny;
+}
+
 Outcome cuda_run(EntryPoint entry, const Problem& problem) {
   Image image(problem);
   Outcome outcome;
+  for (auto& [name, held] : device().locks) held.bytes = 0;
   Outputs after_nan;
   for (const Fill fill : {Fill::nan, Fill::large}) {
     outcome.fault = call(entry, problem, image, fill);
@@ -226,11 +264,12 @@ Timing cuda_time(EntryPoint entry, const Problem& problem, int repeats) {
   std::byte* base = device().image.at_least(static_cast<std::int64_t>(bytes.size()));
   if (base == nullptr) return {};
   copy_in(base, bytes);
+  for (auto& [name, held] : device().locks) held.bytes = 0;
   CudaWorkspaces workspaces(CudaWorkspaces::Mode::timed, Fill::nan);
   const std::vector<Argument> operands = image.arguments(base);
   return timing_of(times_us(repeats, [&] {
     workspaces.rewind();
-    entry({operands, problem.epsilon, &workspaces, device().stream});
+    entry({operands, problem.epsilon, &workspaces, device().stream, problem.settings});
   }));
 }
 

@@ -9,6 +9,7 @@ namespace halfulp::gpu {
 
 std::string cuda_unavailable_reason();
 std::string cuda_device_name();
+TensorCore cuda_tensor_core();
 Outcome cuda_run(EntryPoint entry, const Problem& problem);
 Timing cuda_time(EntryPoint entry, const Problem& problem, int repeats);
 double cuda_copy_bandwidth(std::int64_t bytes);

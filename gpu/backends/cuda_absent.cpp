@@ -8,6 +8,7 @@ std::string cuda_unavailable_reason() {
   return "built without nvcc; configure again with a CUDA toolkit on the PATH";
 }
 std::string cuda_device_name() { return {}; }
+TensorCore cuda_tensor_core() { return {}; }
 Outcome cuda_run(EntryPoint, const Problem&) {
   HALFULP_GPU_ASSERT(!"the cuda backend is present");
   return {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "gpu/backends/image.hpp"
@@ -33,10 +34,14 @@ class Blocks {
   std::size_t used_ = 0;
 };
 
+// The locks of one run: zero at first, then as the last launch left them.
+using Locks = std::map<std::string, std::vector<std::uint32_t>, std::less<>>;
+
 // Workspaces between guard bands, poisoned at every take.
 class HostWorkspaces : public Workspaces {
  public:
-  HostWorkspaces(simt::Session& session, Fill fill) : session_(session), fill_(fill) {
+  HostWorkspaces(simt::Session& session, Fill fill, Locks& locks)
+      : session_(session), fill_(fill), locks_(locks) {
     blocks().rewind();
   }
 
@@ -50,9 +55,22 @@ class HostWorkspaces : public Workspaces {
     return data.data();
   }
 
+  std::uint32_t* locks(std::string_view name, std::int64_t count) override {
+    std::vector<std::uint32_t>& words = locks_[std::string(name)];
+    words.resize(static_cast<std::size_t>(count));
+    if (count > 0) {
+      session_.watch(words.data(), words.size() * sizeof words[0], std::string(name),
+                     simt::Contents::initialised, sizeof words[0]);
+    }
+    return words.data();
+  }
+
   Fault inspect() const {
     for (const Taken& taken : taken_) {
       if (Fault fault = inspect_workspace_guards(taken.name, taken.block)) return fault;
+    }
+    for (const auto& [name, words] : locks_) {
+      if (Fault fault = inspect_locks(name, words)) return fault;
     }
     return {};
   }
@@ -69,6 +87,7 @@ class HostWorkspaces : public Workspaces {
 
   simt::Session& session_;
   Fill fill_;
+  Locks& locks_;
   std::vector<Taken> taken_;
 };
 
@@ -135,13 +154,14 @@ void watch_operands(simt::Session& session, const Image& image, const Problem& p
 
 // One call of the entry point and what it did to memory.
 Fault call(EntryPoint entry, const Problem& problem, Image& image, Fill fill,
-           const simt::Config& config) {
+           const simt::Config& config, Locks& locks) {
   image.poison(fill);
   simt::Session session(config);
   watch_operands(session, image, problem);
-  HostWorkspaces workspaces(session, fill);
+  HostWorkspaces workspaces(session, fill, locks);
   const std::vector<Argument> operands = image.arguments(image.bytes().data());
-  const Status status = entry({operands, problem.epsilon, &workspaces, session.stream()});
+  const Status status =
+      entry({operands, problem.epsilon, &workspaces, session.stream(), problem.settings});
   if (Fault fault = verdict_of(status, session)) return fault;
   if (Fault fault = image.inspect()) return fault;
   return workspaces.inspect();
@@ -159,11 +179,13 @@ Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
   config.seed = schedule.seed;
   config.resident = schedule.resident;
   config.checked = backend == Backend::host_checked;
+  config.tensor_core = simt::kTensorCoreHopper;
   if (schedule.order == Order::exhaustive) config.explorer = &explorer;
 
+  Locks locks;
   Outputs after_nan;
   do {
-    outcome.fault = call(entry, problem, image, Fill::nan, config);
+    outcome.fault = call(entry, problem, image, Fill::nan, config, locks);
     if (outcome.fault.kind != FaultKind::refused) ++outcome.launches;
     if (outcome.fault) return outcome;
     after_nan = image.outputs();
@@ -177,7 +199,7 @@ Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
   config.explorer = nullptr;
   config.order =
       schedule.order == Order::round_robin ? simt::Order::reverse : simt::Order::round_robin;
-  outcome.fault = call(entry, problem, image, Fill::large, config);
+  outcome.fault = call(entry, problem, image, Fill::large, config, locks);
   ++outcome.launches;
   if (outcome.fault) return outcome;
   Outputs after_large = image.outputs();
@@ -190,10 +212,11 @@ Timing host_time(EntryPoint entry, Backend backend, const Problem& problem, int 
   Image image(problem);
   simt::Config config;
   config.checked = backend == Backend::host_checked;
+  Locks locks;
   std::vector<double> times_us;
   for (int i = 0; i <= repeats; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    call(entry, problem, image, Fill::nan, config);
+    call(entry, problem, image, Fill::nan, config, locks);
     const std::chrono::duration<double, std::micro> elapsed =
         std::chrono::steady_clock::now() - start;
     if (i > 0) times_us.push_back(elapsed.count());

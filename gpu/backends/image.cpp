@@ -94,18 +94,26 @@ Fault inspect_workspace_guards(std::string_view name, std::span<const std::byte>
   const std::int64_t before = first_difference(block.first(kGuard), guard, 4);
   if (before >= 0) {
     return {FaultKind::out_of_bounds,
-            "write " + std::to_string(kGuardBytes - before) + " bytes before " + workspace};
+            "write at " + std::to_string(kGuardBytes - before) + " bytes before " + workspace};
   }
   // After data whose size is no multiple of the pattern the guard starts inside a pattern.
   const std::size_t end = block.size() - kGuard;
   const std::size_t skip = (4 - end % 4) % 4;
   const std::int64_t after = first_difference(block.subspan(end + skip), guard, 4);
   if (after >= 0) {
-    return {FaultKind::out_of_bounds, "write " +
+    return {FaultKind::out_of_bounds, "write at " +
                                           std::to_string(after + static_cast<std::int64_t>(skip)) +
                                           " bytes past the end of " + workspace};
   }
   return {};
+}
+
+Fault inspect_locks(std::string_view name, std::span<const std::uint32_t> words) {
+  const auto set = std::ranges::find_if(words, [](std::uint32_t word) { return word != 0; });
+  if (set == words.end()) return {};
+  return {FaultKind::locks_left_set,
+          std::string(name) + ": word " + std::to_string(set - words.begin()) + " is left at " +
+              std::to_string(*set) + "; the next call needs zeros: reset it after its last use"};
 }
 
 Image::Image(const Problem& problem) : problem_(problem) {
@@ -188,13 +196,13 @@ Fault Image::inspect_guards(const Operand& operand, const Place& place) const {
   const std::int64_t before = first_difference(band(place.guard, place.data), guard, element);
   if (before >= 0) {
     const std::int64_t distance = place.data - place.guard - before;
-    return {FaultKind::out_of_bounds, "write " + where_past(operand, distance, "before")};
+    return {FaultKind::out_of_bounds, "write at " + where_past(operand, distance, "before")};
   }
   const std::int64_t end = place.data + place.bytes;
   // The pattern was laid down from the data's start: elements stay whole after the data too.
   const std::int64_t after = first_difference(band(end, place.end), guard, element);
   if (after >= 0) {
-    return {FaultKind::out_of_bounds, "write " + where_past(operand, after, "past the end of")};
+    return {FaultKind::out_of_bounds, "write at " + where_past(operand, after, "past the end of")};
   }
   return {};
 }

@@ -40,6 +40,9 @@ std::int64_t first_difference(std::span<const std::byte> bytes, std::uint64_t bi
 // them.
 Fault inspect_workspace_guards(std::string_view name, std::span<const std::byte> block);
 
+// Locks are to be zero after a call: the first word that is not.
+Fault inspect_locks(std::string_view name, std::span<const std::uint32_t> words);
+
 class Image {
  public:
   // Allocates from the thread's reusable block, so one image at a time per thread.
