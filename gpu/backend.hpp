@@ -23,6 +23,7 @@ struct Schedule {
   int resident = 4;                   // blocks resident at once
   int preemption_bound = 2;           // exhaustive: involuntary switches per schedule
   std::int64_t schedules_max = 2000;  // exhaustive: stop after that many, and say so
+  double time_max_s = 0;              // exhaustive: begin no schedule after that; 0: no limit
   std::uint64_t seed = 1;             // burst
 };
 
