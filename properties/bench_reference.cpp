@@ -25,19 +25,24 @@ const gpu::Kernel* first_kernel(std::string_view operation) {
   return found == kernels.end() ? nullptr : &*found;
 }
 
-// Elements evaluated exactly per second, spread over the outputs.
-double exact_rate(const Operation& operation, const gpu::Kernel& kernel,
-                  const gpu::Problem& problem) {
-  const double start = now_s();
-  std::int64_t evaluated = 0;
+// Elements evaluated exactly per second: of every output every `stride`th element, in order.
+std::string exact_rates(const Operation& operation, const gpu::Kernel& kernel,
+                        const gpu::Problem& problem, std::int64_t stride) {
   const auto outputs = output_operands(problem);
-  while ((now_s() - start) < 0.5) {
-    const auto output = static_cast<int>(evaluated % static_cast<std::int64_t>(outputs.size()));
-    const std::int64_t count = outputs[static_cast<std::size_t>(output)]->count();
-    operation.exact(problem, kernel.numerics, {output, evaluated * 7919 % count});
-    ++evaluated;
+  const reference::ExactAnswers exact = operation.exact(problem, kernel.numerics);
+  std::string text;
+  for (std::size_t output = 0; output < outputs.size(); ++output) {
+    const double start = now_s();
+    std::int64_t evaluated = 0;
+    const std::int64_t count = outputs[output]->count();
+    while ((now_s() - start) < 0.5) {
+      exact({static_cast<int>(output), evaluated * stride % count});
+      ++evaluated;
+    }
+    text += fmt::format("{}{} {:.0f}/s", text.empty() ? "" : ", ", outputs[output]->name,
+                        static_cast<double>(evaluated) / (now_s() - start));
   }
-  return static_cast<double>(evaluated) / (now_s() - start);
+  return text;
 }
 
 void bench_operation(const Say& say, std::string_view name) {
@@ -59,8 +64,9 @@ void bench_operation(const Say& say, std::string_view name) {
   }
   say(
       fmt::format("{:<18} 10^6 edges x 4 x 32, f32: {:.2f} s on one core with bounds, best of 3 "
-                  "(inputs made in {:.2f} s); {:.0f} elements/s exactly",
-                  name, best_s, materialise_s, exact_rate(*operation, *kernel, problem)));
+                  "(inputs made in {:.2f} s); exactly: neighbours {}; one in 101 {}",
+                  name, best_s, materialise_s, exact_rates(*operation, *kernel, problem, 1),
+                  exact_rates(*operation, *kernel, problem, 101)));
 }
 
 // Dot products of 4096 terms, in products per second.

@@ -116,8 +116,7 @@ std::string element_text(const Setup& setup, const gpu::Problem& problem,
                          reference::Element element) {
   const gpu::Operand& operand = *output_operands(problem)[static_cast<std::size_t>(element.output)];
   const reference::Format format = reference_format(operand.format);
-  const reference::Enclosure exact =
-      setup.operation->exact(problem, setup.numerics, element);
+  const reference::Enclosure exact = setup.operation->exact(problem, setup.numerics)(element);
   const double bound = bound_of(setup, problem, element);
   std::string text =
       fmt::format("{}[{}]\n  truth     {}\n  bound     {:.6g}\n  accepted  {}\n", operand.name,
@@ -157,9 +156,8 @@ std::string explanation(const Case& c, std::optional<reference::Element> element
       return {};
     }
   }
-  std::string text =
-      fmt::format("{}\n{}\n{} declares {}\n\ninputs\n", print(c), setup.operation->summary,
-                  c.kernel, gpu::describe(setup.numerics));
+  std::string text = fmt::format("{}\n{}\n{} declares {}\n\ninputs\n", print(c),
+                                 setup.operation->summary, c.kernel, gpu::describe(setup.numerics));
   for (const gpu::Operand& operand : problem.operands) {
     if (operand.role == gpu::Role::input) text += input_text(operand);
   }

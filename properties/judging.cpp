@@ -155,7 +155,8 @@ void Judging::keep(Suspect s) {
 
 void Judging::settle(const Pending& pending, Judgement& judgement) {
   const Output& output = outputs_[static_cast<std::size_t>(pending.element.output)];
-  const reference::Enclosure exact = operation_.exact(problem_, numerics_, pending.element);
+  if (!exact_) exact_ = operation_.exact(problem_, numerics_);
+  const reference::Enclosure exact = exact_(pending.element);
   ++judgement.exact_checked;
   if (contradicts(pending.expected, exact) && contradiction_.empty()) {
     contradiction_ = fmt::format(

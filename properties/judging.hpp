@@ -62,6 +62,7 @@ class Judging {
   const gpu::Problem& problem_;
   const std::vector<gpu::Outputs>& results_;
   std::uint64_t seed_;
+  reference::ExactAnswers exact_;  // made at the first element that needs it
   std::vector<Output> outputs_;
   std::vector<Pending> pending_;
   std::vector<Pending> failing_;

@@ -23,8 +23,9 @@ using Validate = std::string (*)(const Case&);
 using Materialise = gpu::Problem (*)(const Case&);
 // Streams the truth and the bound of every output element; `numerics` is what the kernel declares.
 using Evaluate = void (*)(const gpu::Problem&, const gpu::Numerics&, const reference::Sink&);
-using Exact = reference::Enclosure (*)(const gpu::Problem&, const gpu::Numerics&,
-                                       reference::Element);
+// The truth of single elements, tight. Reads the problem's arrays and keeps what neighbours share:
+// make it once a problem, and ask in the order of the elements.
+using Exact = reference::ExactAnswers (*)(const gpu::Problem&, const gpu::Numerics&);
 using Explain = std::vector<reference::BoundTerm> (*)(const gpu::Problem&, const gpu::Numerics&,
                                                       reference::Element);
 // Smaller or simpler cases, the boldest first. Every one is legal and strictly simpler by `weight`.

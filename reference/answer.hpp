@@ -4,7 +4,9 @@
 // Every operation in reference/ops has
 //   void evaluate(const Op&, const Sink&)   each row of each output, once, in any order of rows;
 //   Enclosure exact(const Op&, Element)     the same truth, tight, for one element (slow: MPFR at
-//                                           50 digits, or exact integers).
+//                                           50 digits, or exact integers);
+//   ExactAnswers exact_answers(const Op&)   the same for many elements, sharing what they have in
+//                                           common.
 // The kernel's value before its last rounding must lie within value +- (error + bound);
 // properties/compare rounds both ends to the output format and accepts what lies between them.
 #pragma once
@@ -57,11 +59,15 @@ struct Enclosure {
   double hi = 0;
 };
 
+// Asks for one element after another. Holds a copy of the operation, whose arrays must outlive it,
+// and what neighbours share: quickest in the order of the elements.
+using ExactAnswers = std::function<Enclosure(Element)>;
+
 // The terms that make up the bound of one element, for `halfulp explain`.
 struct BoundTerm {
-  const char* name;       // "logit error", "division", ...
-  const char* derivation; // "[B12]" of docs/bounds.md
-  double amount;          // in the units of the output
+  const char* name;        // "logit error", "division", ...
+  const char* derivation;  // "[B12]" of docs/bounds.md
+  double amount;           // in the units of the output
 };
 
 }  // namespace halfulp::reference

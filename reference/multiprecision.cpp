@@ -1,7 +1,9 @@
 #include "reference/multiprecision.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "reference/require.hpp"
@@ -33,13 +35,17 @@ Interval nan_interval() {
   return {Real(nan), Real(nan)};
 }
 
+// Intervals up to this wide need one exponential: e^(x + w) <= e^x (1 + 2 w) for w <= 1.
+constexpr double kNarrow = 0x1p-120;
+
 // The ends of x op y lie at ends of x and y for * and /. A NaN among the corners (0 * infinity) is
 // a NaN that some member of the intervals gives, so it makes the whole result NaN.
 Interval corners(Binary operation, const Interval& x, const Interval& y) {
   Interval result;
   bool first = true;
-  for (const Real* left : {&x.lo, &x.hi}) {
-    for (const Real* right : {&y.lo, &y.hi}) {
+  const std::array<const Real*, 2> lefts{&x.lo, &x.hi}, rights{&y.lo, &y.hi};
+  for (const Real* left : std::span(lefts).first(x.lo == x.hi ? 1 : 2)) {
+    for (const Real* right : std::span(rights).first(y.lo == y.hi ? 1 : 2)) {
       Real low = apply(operation, *left, *right, MPFR_RNDD);
       Real high = apply(operation, *left, *right, MPFR_RNDU);
       if (is_nan(low)) return nan_interval();
@@ -91,9 +97,31 @@ Interval operator/(const Interval& x, const Interval& y) {
   return corners(mpfr_div, x, y);
 }
 
+void add_product(Interval& sum, const Interval& x, double y) {
+  const Real factor(y);
+  const Real& low = y < 0 ? x.hi : x.lo;
+  const Real& high = y < 0 ? x.lo : x.hi;
+  mpfr_fma(sum.lo.backend().data(), low.backend().data(), factor.backend().data(),
+           sum.lo.backend().data(), MPFR_RNDD);
+  mpfr_fma(sum.hi.backend().data(), high.backend().data(), factor.backend().data(),
+           sum.hi.backend().data(), MPFR_RNDU);
+}
+
 Interval square_root(const Interval& x) { return nan_if_either(apply(mpfr_sqrt, x)); }
 
-Interval exponential(const Interval& x) { return nan_if_either(apply(mpfr_exp, x)); }
+Interval exponential(const Interval& x) {
+  const Real width = apply(mpfr_sub, x.hi, x.lo, MPFR_RNDU);
+  if (!(width <= kNarrow)) return nan_if_either(apply(mpfr_exp, x));
+  Interval result;
+  const int inexact = mpfr_exp(result.lo.backend().data(), x.lo.backend().data(), MPFR_RNDD);
+  result.hi = result.lo;
+  if (inexact != 0) mpfr_nextabove(result.hi.backend().data());
+  if (width > 0) {
+    const Real most = apply(mpfr_mul, result.hi, Real(2 * width), MPFR_RNDU);
+    result.hi = apply(mpfr_add, result.hi, most, MPFR_RNDU);
+  }
+  return result;
+}
 
 Interval absolute(const Interval& x) {
   if (x.is_nan() || x.lo >= 0) return x;

@@ -39,6 +39,8 @@ Interval operator-(const Interval& x, const Interval& y);
 Interval operator*(const Interval& x, const Interval& y);
 // NaN when y holds zero.
 Interval operator/(const Interval& x, const Interval& y);
+// sum += x * y, for x >= 0.
+void add_product(Interval& sum, const Interval& x, double y);
 Interval square_root(const Interval& x);  // x >= 0
 Interval exponential(const Interval& x);
 Interval absolute(const Interval& x);

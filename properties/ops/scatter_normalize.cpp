@@ -60,9 +60,8 @@ void evaluate(const gpu::Problem& problem, const gpu::Numerics& numerics,
   reference::evaluate(translate(problem, numerics), sink);
 }
 
-reference::Enclosure exact(const gpu::Problem& problem, const gpu::Numerics& numerics,
-                           reference::Element element) {
-  return reference::exact(translate(problem, numerics), element);
+reference::ExactAnswers exact(const gpu::Problem& problem, const gpu::Numerics& numerics) {
+  return reference::exact_answers(translate(problem, numerics));
 }
 
 std::vector<reference::BoundTerm> explain(const gpu::Problem& problem,

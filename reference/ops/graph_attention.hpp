@@ -25,6 +25,7 @@ struct GraphAttention {
 // Output 0: out (nodes, heads, dim); output 1: e_out (edges, heads, dim). Derivations: [B9]-[B13].
 void evaluate(const GraphAttention& op, const Sink& sink);
 Enclosure exact(const GraphAttention& op, Element element);
+ExactAnswers exact_answers(const GraphAttention& op);
 std::vector<BoundTerm> explain(const GraphAttention& op, Element element);
 
 }  // namespace halfulp::reference

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "reference/exact_sum.hpp"
 #include "reference/multiprecision.hpp"
@@ -178,6 +179,51 @@ class Scatter {
   std::vector<char> exact_;
 };
 
+// Both sums exactly. The denominator of the last node and head is kept.
+class ExactScatter {
+ public:
+  explicit ExactScatter(const ScatterNormalize& op) : op_(op) {}
+
+  // `edges` end at the element's node.
+  Enclosure of(Element element, std::span<const std::int64_t> edges) {
+    const std::int64_t d = element.index % op_.dim;
+    const std::int64_t row = element.index / op_.dim;
+    const std::int64_t head = row % op_.heads;
+    if (row != row_) add_scores(edges, head);
+    row_ = row;
+    ExactSum above;
+    double above_class = 0;  // carries NaN and infinities
+    for (const std::int64_t edge : edges) {
+      const double value = op_.values.at(edge, head, d);
+      above_class += value;
+      if (std::isfinite(value)) above.add(value);
+    }
+    if (!std::isfinite(above_class) || !std::isfinite(below_class_)) {
+      const double given = above_class / below_class_;
+      return {given, given};
+    }
+    return enclosure(Interval(above.dyadic()) / below_);
+  }
+
+ private:
+  void add_scores(std::span<const std::int64_t> edges, std::int64_t head) {
+    ExactSum sum;
+    sum.add(op_.epsilon);
+    below_class_ = op_.epsilon;
+    for (const std::int64_t edge : edges) {
+      const double score = op_.scores.at(edge, head);
+      below_class_ += score;
+      if (std::isfinite(score)) sum.add(score);
+    }
+    below_ = Interval(sum.dyadic());
+  }
+
+  ScatterNormalize op_;
+  std::int64_t row_ = -1;  // node * heads + head of below_
+  Interval below_;
+  double below_class_ = 0;
+};
+
 void check(const ScatterNormalize& op) {
   HALFULP_REQUIRE(op.nodes >= 0 && op.edges >= 0 && op.heads >= 0 && op.dim >= 0,
                   "sizes are not negative");
@@ -209,25 +255,16 @@ void evaluate(const ScatterNormalize& op, const Sink& sink) {
 }
 
 Enclosure exact(const ScatterNormalize& op, Element element) {
-  const std::int64_t d = element.index % op.dim;
-  const std::int64_t head = element.index / op.dim % op.heads;
   const std::int64_t node = element.index / op.dim / op.heads;
-  ExactSum above, below;
-  double above_class = 0, below_class = op.epsilon;  // these carry NaN and infinities
-  below.add(op.epsilon);
-  for (const std::int64_t edge : incoming_edges(op.destination, op.edges, node)) {
-    const double value = op.values.at(edge, head, d);
-    const double score = op.scores.at(edge, head);
-    above_class += value;
-    below_class += score;
-    if (std::isfinite(value)) above.add(value);
-    if (std::isfinite(score)) below.add(score);
-  }
-  if (!std::isfinite(above_class) || !std::isfinite(below_class)) {
-    const double given = above_class / below_class;
-    return {given, given};
-  }
-  return enclosure(Interval(above.dyadic()) / Interval(below.dyadic()));
+  return ExactScatter(op).of(element, incoming_edges(op.destination, op.edges, node));
+}
+
+ExactAnswers exact_answers(const ScatterNormalize& op) {
+  const auto incoming = std::make_shared<const Incoming>(op.destination, op.edges, op.nodes);
+  const auto answers = std::make_shared<ExactScatter>(op);
+  return [=, row = op.dim * op.heads](Element element) {
+    return answers->of(element, incoming->edges_of(element.index / row));
+  };
 }
 
 std::vector<BoundTerm> explain(const ScatterNormalize& op, Element element) {

@@ -23,6 +23,7 @@ struct ScatterNormalize {
 // Output 0: out (nodes, heads, dim). A node without incoming edges is exactly +0. Derivation: [B6].
 void evaluate(const ScatterNormalize& op, const Sink& sink);
 Enclosure exact(const ScatterNormalize& op, Element element);
+ExactAnswers exact_answers(const ScatterNormalize& op);
 std::vector<BoundTerm> explain(const ScatterNormalize& op, Element element);
 
 }  // namespace halfulp::reference

@@ -17,6 +17,7 @@ struct VectorAdd {
 // Output 0: z (n). Derivation: [B3].
 void evaluate(const VectorAdd& op, const Sink& sink);
 Enclosure exact(const VectorAdd& op, Element element);
+ExactAnswers exact_answers(const VectorAdd& op);
 std::vector<BoundTerm> explain(const VectorAdd& op, Element element);
 
 }  // namespace halfulp::reference
