@@ -16,8 +16,8 @@ namespace halfulp::properties {
 
 namespace {
 
-constexpr std::size_t kFailingEvaluated = 64;
-constexpr std::int64_t kAudited = 64;
+constexpr std::int64_t kFailingEvaluated = 1 << 20;
+constexpr std::uint64_t kAuditBelow = ~std::uint64_t{0} / 100;  // of the hashes of elements
 constexpr std::size_t kWorst = 8;
 
 // The finaliser of SplitMix64: a bijection that mixes every bit.
@@ -25,11 +25,6 @@ std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
-}
-
-std::uint64_t audit_threshold(std::int64_t count) {
-  const double share = std::min(0.01, static_cast<double>(kAudited) / static_cast<double>(count));
-  return static_cast<std::uint64_t>(share * 0x1p32) << 32;
 }
 
 }  // namespace
@@ -47,7 +42,8 @@ Judging::Judging(const Operation& operation, const gpu::Numerics& numerics,
     output.operand = operand;
     output.format = reference_format(operand->format);
     output.size_bytes = gpu::size_bytes(operand->format);
-    output.audit_below = audit_threshold(std::max<std::int64_t>(1, operand->count()));
+    const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(1, operand->count()));
+    output.audited = static_cast<std::int64_t>(mixed(seed + outputs_.size()) % count);
     outputs_.push_back(output);
   }
   for (const gpu::Outputs& result : results) {
@@ -72,129 +68,112 @@ void Judging::see(const reference::Rows& rows) {
   elements_ += count;
 }
 
+bool Judging::audits(const Output& output, reference::Element element) const {
+  if (element.index == output.audited) return true;
+  const std::uint64_t key = seed_ ^ mixed(static_cast<std::uint64_t>(element.index) * 8 +
+                                          static_cast<std::uint64_t>(element.output));
+  return mixed(key) < kAuditBelow;
+}
+
+Judging::Seen Judging::read(const Output& output, reference::Element element,
+                            const Expected& expected, std::int64_t position,
+                            const gpu::Outputs& result) const {
+  const auto& storage = result[static_cast<std::size_t>(element.output)];
+  const std::uint64_t bits = bits_at(storage, output.size_bytes, position);
+  return {element, expected, bits, reference::decode(output.format, bits)};
+}
+
 void Judging::see_element(Output& output, reference::Element element, const Expected& expected,
                           std::int64_t position) {
   output.power.see(expected);
-  const std::uint64_t key = seed_ ^ mixed(static_cast<std::uint64_t>(element.index) * 8 +
-                                          static_cast<std::uint64_t>(element.output));
-  bool audit = mixed(key) < output.audit_below;
-  bool failed = false;
+  bool settled = true;
+  bool rejected = false;
   for (const gpu::Outputs& result : results_) {
-    const auto& storage = result[static_cast<std::size_t>(element.output)];
-    const std::uint64_t bits = bits_at(storage, output.size_bytes, position);
-    Pending pending{element, expected, bits, reference::decode(output.format, bits), Why::audit};
-    const Decision decision = decide(output.format, expected, pending.got);
-    if (decision == Decision::undecided) {
-      pending.why = Why::undecided;
-      pending_.push_back(pending);
-      return;  // settled as a whole: every result of this element is judged there
-    }
-    if (decision == Decision::reject) {
-      if (!failed) keep_failing(pending);
-      failed = true;
-      continue;
-    }
-    if (audit) {
-      pending_.push_back(pending);
-      audit = false;
-    }
+    Seen seen = read(output, element, expected, position, result);
+    const Decision decision = decide(output.format, expected, seen.got);
+    settled = settled && decision == Decision::accept;
+    rejected = rejected || decision == Decision::reject;
+    if (!settled) continue;
     // The ratio is at most distance / E: only what could be the worst so far is worth the division.
-    const double distance = std::fabs(pending.got - expected.value);
-    if (best_ratio_ >= 0 && !(distance > best_ratio_ * expected.bound)) continue;
-    const double ratio =
-        error_over_bound(output.format, enclosure(expected), expected.bound, pending.got);
-    if (ratio > best_ratio_) {
-      best_ratio_ = ratio;
-      best_ = pending;
-    }
+    const double distance = std::fabs(seen.got - expected.value);
+    if (best_.ratio >= 0 && !(distance > best_.ratio * expected.bound)) continue;
+    seen.ratio = error_over_bound(output.format, enclosure(expected), expected.bound, seen.got);
+    if (seen.ratio > best_.ratio) best_ = seen;
   }
-  if (failed) ++failed_;
+  if (!settled || audits(output, element)) settle(output, element, expected, position, rejected);
 }
 
-// Keeps the worst ones, the first of equals.
-void Judging::keep_failing(const Pending& pending) {
-  Pending failing = pending;
-  failing.why = Why::failing;
-  const reference::Format format =
-      outputs_[static_cast<std::size_t>(pending.element.output)].format;
-  failing.ratio =
-      error_over_bound(format, enclosure(pending.expected), pending.expected.bound, pending.got);
-  if (failing_.size() < kFailingEvaluated) {
-    failing_.push_back(failing);
-    return;
-  }
-  const auto mildest = std::ranges::min_element(failing_, {}, &Pending::ratio);
-  if (failing.ratio > mildest->ratio) *mildest = failing;
-}
-
-Suspect Judging::suspect(const Pending& pending, reference::Enclosure truth) const {
-  const Output& output = outputs_[static_cast<std::size_t>(pending.element.output)];
+Suspect Judging::suspect(const Seen& seen, reference::Enclosure truth) const {
+  const Output& output = outputs_[static_cast<std::size_t>(seen.element.output)];
   Suspect s;
-  s.output = pending.element.output;
+  s.output = seen.element.output;
   s.output_name = output.operand->name;
-  s.index = logical_index(*output.operand, pending.element.index);
-  s.bits = pending.bits;
-  s.got = pending.got;
+  s.index = logical_index(*output.operand, seen.element.index);
+  s.bits = seen.bits;
+  s.got = seen.got;
   s.lo = truth.lo;
   s.hi = truth.hi;
-  s.bound = pending.expected.bound;
-  s.error_over_bound = error_over_bound(output.format, truth, s.bound, s.got);
+  s.bound = seen.expected.bound;
+  s.error_over_bound = seen.ratio;
   const Accepted ends = accepted(output.format, truth, s.bound);
   s.accept_lo = reference::encode(output.format, ends.lo);
   s.accept_hi = reference::encode(output.format, ends.hi);
   return s;
 }
 
-void Judging::keep(Suspect s) {
-  const auto worse = [](const Suspect& a, const Suspect& b) {
-    return a.error_over_bound > b.error_over_bound;
-  };
-  worst_.insert(std::upper_bound(worst_.begin(), worst_.end(), s, worse), std::move(s));
-  if (worst_.size() > kWorst) worst_.resize(kWorst);
+// Worst first, the first of equals.
+void Judging::keep(const Seen& seen, reference::Enclosure truth) {
+  if (worst_.size() == kWorst && !(seen.ratio > worst_.back().error_over_bound)) return;
+  const auto milder = [](double ratio, const Suspect& s) { return ratio > s.error_over_bound; };
+  const auto place = std::upper_bound(worst_.begin(), worst_.end(), seen.ratio, milder);
+  worst_.insert(place, suspect(seen, truth));
+  if (worst_.size() > kWorst) worst_.pop_back();
 }
 
-void Judging::settle(const Pending& pending, Judgement& judgement) {
-  const Output& output = outputs_[static_cast<std::size_t>(pending.element.output)];
+// Judges every result of the element by its exact answer; `rejected`: whatever that is, one fails.
+void Judging::settle(Output& output, reference::Element element, const Expected& expected,
+                     std::int64_t position, bool rejected) {
+  const auto worst_by = [&](reference::Enclosure truth) {
+    Seen worst;
+    for (const gpu::Outputs& result : results_) {
+      Seen seen = read(output, element, expected, position, result);
+      seen.ratio = error_over_bound(output.format, truth, expected.bound, seen.got);
+      if (!(seen.ratio <= worst.ratio)) worst = seen;
+    }
+    return worst;
+  };
+  if (rejected && output.failing_evaluated >= kFailingEvaluated &&
+      !(worst_by(enclosure(expected)).ratio > worst_.front().error_over_bound)) {
+    ++failed_;
+    ++failing_left_out_;
+    return;
+  }
   if (!exact_) exact_ = operation_.exact(problem_, numerics_);
-  const reference::Enclosure exact = exact_(pending.element);
-  ++judgement.exact_checked;
-  if (contradicts(pending.expected, exact) && contradiction_.empty()) {
+  const reference::Enclosure exact = exact_(element);
+  ++exact_checked_;
+  if (contradicts(expected, exact) && contradiction_.empty()) {
     contradiction_ = fmt::format(
         "BUG IN THE REFERENCE, not in the kernel: {}[{}] is in [{:.17g}, {:.17g}] by exact "
         "evaluation, but {:.17g} +- {:.3g} by the fast path",
-        output.operand->name, fmt::join(logical_index(*output.operand, pending.element.index), ","),
-        exact.lo, exact.hi, pending.expected.value, pending.expected.error);
+        output.operand->name, fmt::join(logical_index(*output.operand, element.index), ","),
+        exact.lo, exact.hi, expected.value, expected.error);
   }
-  if (pending.why == Why::failing) keep(suspect(pending, exact));
-  if (pending.why != Why::undecided) return;
-  const std::int64_t position = gpu::storage_index(*output.operand, pending.element.index);
-  Pending worst = pending;
-  double worst_ratio = -1;
-  bool failed = false;
+  bool failed = rejected;
   for (const gpu::Outputs& result : results_) {
-    const auto& storage = result[static_cast<std::size_t>(pending.element.output)];
-    Pending each = pending;
-    each.bits = bits_at(storage, output.size_bytes, position);
-    each.got = reference::decode(output.format, each.bits);
-    failed = failed || !accepts(output.format, exact, pending.expected.bound, each.got);
-    const double ratio = error_over_bound(output.format, exact, pending.expected.bound, each.got);
-    if (ratio > worst_ratio) {
-      worst_ratio = ratio;
-      worst = each;
-    }
+    const Seen seen = read(output, element, expected, position, result);
+    failed = failed || !accepts(output.format, exact, expected.bound, seen.got);
   }
+  const Seen worst = worst_by(exact);
   if (failed) {
     ++failed_;
-    keep(suspect(worst, exact));
-  } else if (worst_ratio > best_ratio_) {
-    best_ratio_ = worst_ratio;
+    ++output.failing_evaluated;
+    keep(worst, exact);
+  } else if (worst.ratio > best_.ratio) {
     best_ = worst;
   }
 }
 
 void Judging::finish(Judgement& judgement) {
-  for (const Pending& pending : failing_) settle(pending, judgement);
-  for (const Pending& pending : pending_) settle(pending, judgement);
   std::string powers;
   bool powerless = elements_ > 0;
   for (const Output& output : outputs_) {
@@ -209,7 +188,8 @@ void Judging::finish(Judgement& judgement) {
   }
   judgement.elements = elements_;
   judgement.failed = failed_;
-  if (failed_ == 0 && best_ratio_ >= 0) keep(suspect(best_, enclosure(best_.expected)));
+  judgement.exact_checked = exact_checked_;
+  if (failed_ == 0 && best_.ratio >= 0) keep(best_, enclosure(best_.expected));
   judgement.worst = std::move(worst_);
   if (!judgement.worst.empty()) {
     judgement.worst_error_over_bound = judgement.worst.front().error_over_bound;
@@ -220,6 +200,10 @@ void Judging::finish(Judgement& judgement) {
   if (failed_ > 0) {
     judgement.verdict = Verdict::fail;
     judgement.reason = fmt::format("{} of {} elements", failed_, elements_);
+    if (failing_left_out_ > 0) {
+      judgement.reason +=
+          fmt::format(", {} of them evaluated exactly", failed_ - failing_left_out_);
+    }
   }
   if (!contradiction_.empty()) {
     judgement.verdict = Verdict::faulted;

@@ -4,10 +4,11 @@
 //   operation.evaluate(problem, numerics, [&](const reference::Rows& rows) { judging.see(rows); });
 //   judging.finish(judgement);
 //
-// Elements whose decision depends on the reference's own error, the failing ones (the worst 64 of
-// them) and an audit of 1% (at most 64 an output, chosen by the seed) are evaluated again by
-// Operation::exact. An exact answer that contradicts the streamed one is a bug of the reference and
-// ends in verdict faulted.
+// Evaluated again by Operation::exact, where they stream by: every element whose decision depends on
+// the reference's own error, every failing one, and an audit by the seed of 1% of the elements and
+// one of each output. Of more than 2^20 failing elements of one output, the rest is evaluated only
+// where it is worse than all before, and the reason says how many were. An exact answer that
+// contradicts the streamed one is a bug of the reference and ends in verdict faulted.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -33,29 +34,32 @@ class Judging {
   void finish(Judgement& judgement);
 
  private:
-  enum class Why : std::uint8_t { undecided, failing, audit };
-  struct Pending {
-    reference::Element element;
-    Expected expected;
-    std::uint64_t bits = 0;
-    double got = 0;
-    Why why = Why::audit;
-    double ratio = 0;  // of failing ones: error over bound, as far as the fast path knows
-  };
   struct Output {
     const gpu::Operand* operand = nullptr;
     reference::Format format = reference::Format::fp32;
     std::int64_t size_bytes = 0;
-    std::uint64_t audit_below = 0;  // elements whose hash is below are audited
+    std::int64_t audited = 0;            // this element, whatever its hash
+    std::int64_t failing_evaluated = 0;  // of the failing elements
     Power power;
+  };
+  // One result for an element, and its error over the bound.
+  struct Seen {
+    reference::Element element;
+    Expected expected;
+    std::uint64_t bits = 0;
+    double got = 0;
+    double ratio = -1;
   };
 
   void see_element(Output& output, reference::Element element, const Expected& expected,
                    std::int64_t position);
-  void keep_failing(const Pending& pending);
-  void settle(const Pending& pending, Judgement& judgement);
-  Suspect suspect(const Pending& pending, reference::Enclosure truth) const;
-  void keep(Suspect suspect);
+  bool audits(const Output& output, reference::Element element) const;
+  Seen read(const Output& output, reference::Element element, const Expected& expected,
+            std::int64_t position, const gpu::Outputs& result) const;
+  void settle(Output& output, reference::Element element, const Expected& expected,
+              std::int64_t position, bool rejected);
+  Suspect suspect(const Seen& seen, reference::Enclosure truth) const;
+  void keep(const Seen& seen, reference::Enclosure truth);
 
   const Operation& operation_;
   const gpu::Numerics& numerics_;
@@ -64,12 +68,11 @@ class Judging {
   std::uint64_t seed_;
   reference::ExactAnswers exact_;  // made at the first element that needs it
   std::vector<Output> outputs_;
-  std::vector<Pending> pending_;
-  std::vector<Pending> failing_;
-  Pending best_;  // the accepted element with the largest error over bound so far
-  double best_ratio_ = -1;
+  Seen best_;  // the accepted element with the largest error over bound so far
   std::int64_t elements_ = 0;
   std::int64_t failed_ = 0;
+  std::int64_t failing_left_out_ = 0;
+  std::int64_t exact_checked_ = 0;
   std::string contradiction_;
   std::vector<Suspect> worst_;
 };

@@ -141,6 +141,71 @@ TEST(Judging, WideBoundsArePowerless) {
   EXPECT_EQ(judge_scripted({{1, 0, 2}, {1, 1}}, 4).verdict, Verdict::fail);
 }
 
+// `count` elements whose truth is 1; counts what is asked exactly.
+std::int64_t asked = 0;
+
+reference::ExactAnswers count_questions(const gpu::Problem&, const gpu::Numerics&) {
+  return [](reference::Element) {
+    ++asked;
+    return reference::Enclosure{1, 1};
+  };
+}
+
+Judgement judge_ones(std::int64_t count, float got, std::uint64_t seed = 7) {
+  Operation operation{};
+  operation.exact = count_questions;
+  gpu::Problem problem;
+  gpu::Operand output;
+  output.name = "z";
+  output.role = gpu::Role::output;
+  output.extent = {count};
+  output.stride = {1};
+  problem.operands.push_back(output);
+  const std::vector<float> outputs(static_cast<std::size_t>(count), got);
+  const auto bytes = std::as_bytes(std::span(outputs));
+  const std::vector<gpu::Outputs> results{{std::vector<std::byte>(bytes.begin(), bytes.end())}};
+  const gpu::Numerics numerics;
+  const std::vector<double> value(outputs.size(), 1), none(outputs.size(), 0);
+  asked = 0;
+  Judging judging(operation, numerics, problem, results, seed);
+  judging.see({0, 0, value, none, none});
+  Judgement judgement;
+  judging.finish(judgement);
+  return judgement;
+}
+
+TEST(Judging, EveryFailingElementIsEvaluatedExactly) {
+  const Judgement judgement = judge_ones(100000, 2);
+  EXPECT_EQ(judgement.failed, 100000);
+  EXPECT_EQ(judgement.exact_checked, 100000);
+  EXPECT_EQ(judgement.reason, "100000 of 100000 elements");
+  EXPECT_EQ(asked, 100000);
+  EXPECT_EQ(judgement.worst.size(), 8u);
+  EXPECT_EQ(judgement.worst.front().index, std::vector<std::int64_t>{0});
+}
+
+TEST(Judging, PastAMillionFailingElementsTheReasonSaysHowManyWereEvaluated) {
+  const Judgement judgement = judge_ones(1050000, 2);
+  EXPECT_EQ(judgement.failed, 1050000);
+  EXPECT_EQ(asked, 1 << 20);
+  EXPECT_EQ(judgement.reason, "1050000 of 1050000 elements, 1048576 of them evaluated exactly");
+}
+
+TEST(Judging, OnePercentIsAudited) {
+  const Judgement judgement = judge_ones(100000, 1);
+  EXPECT_EQ(judgement.verdict, Verdict::pass);
+  EXPECT_EQ(judgement.exact_checked, asked);
+  EXPECT_GT(asked, 840);  // five standard deviations
+  EXPECT_LT(asked, 1160);
+}
+
+TEST(Judging, AtLeastOneElementOfAnOutputIsAudited) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    judge_ones(3, 1, seed);
+    EXPECT_GE(asked, 1) << seed;
+  }
+}
+
 TEST(Record, RoundTripsEveryField) {
   Judgement judgement;
   judgement.verdict = Verdict::faulted;

@@ -95,6 +95,41 @@ TEST(Interval, WideIntervalsHoldAllTheirMembers) {
   }
 }
 
+// One exponential serves both ends of these.
+TEST(Interval, ExponentialsOfNarrowIntervalsHoldBothEnds) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 300; ++i) {
+    const Interval x = Interval(random_double(random, 2)) / Interval(random_double(random, 2));
+    const Interval power = exponential(x);
+    Wide low, high;
+    mpfr_exp(low.value, x.lo.backend().data(), MPFR_RNDN);
+    mpfr_exp(high.value, x.hi.backend().data(), MPFR_RNDN);
+    EXPECT_LE(mpfr_cmp(power.lo.backend().data(), low.value), 0);
+    EXPECT_GE(mpfr_cmp(power.hi.backend().data(), high.value), 0);
+    EXPECT_LE(power.hi - power.lo, power.hi * 0x1p-160);
+  }
+  EXPECT_TRUE(exponential(Interval(0.0)).lo == 1 && exponential(Interval(0.0)).hi == 1);
+}
+
+TEST(Interval, SumsOfProductsHoldTheExactResult) {
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 1000; ++i) {
+    Interval sum(random_double(random, 50));
+    const Interval x = Interval(std::abs(random_double(random, 50))) / Interval(3.0);
+    const double y = random_double(random, 50);
+    const Interval expected = sum + x * Interval(y);  // rounds twice, outwards
+    Wide least, most;
+    mpfr_fma(least.value, (y < 0 ? x.hi : x.lo).backend().data(), Wide(y).value,
+             sum.lo.backend().data(), MPFR_RNDN);
+    mpfr_fma(most.value, (y < 0 ? x.lo : x.hi).backend().data(), Wide(y).value,
+             sum.hi.backend().data(), MPFR_RNDN);
+    add_product(sum, x, y);
+    EXPECT_LE(mpfr_cmp(sum.lo.backend().data(), least.value), 0);
+    EXPECT_GE(mpfr_cmp(sum.hi.backend().data(), most.value), 0);
+    EXPECT_TRUE(expected.lo <= sum.lo && sum.hi <= expected.hi);
+  }
+}
+
 TEST(Interval, DyadicsAreExactOrHeldBetweenNeighbours) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 2000; ++i) {

@@ -134,6 +134,33 @@ TEST(Truth, ScatterNormalize) {
   }
 }
 
+// What neighbours share must not depend on who asked before.
+template <class Op>
+void expect_same_in_any_order(const Op& op, int output, std::int64_t elements,
+                              Generator& generator) {
+  const ExactAnswers answers = exact_answers(op);
+  for (std::int64_t asked = 0; asked < 3 * elements; ++asked) {
+    std::int64_t i = asked < elements ? asked : 2 * elements - 1 - asked;
+    if (i < 0) i = below(generator, elements);
+    const Enclosure one = exact(op, {output, i}), shared = answers({output, i});
+    EXPECT_TRUE(std::memcmp(&one, &shared, sizeof one) == 0 ||
+                (std::isnan(one.lo) && std::isnan(shared.lo)))
+        << i << ": " << one.lo << " and " << shared.lo;
+  }
+}
+
+TEST(Truth, ExactAnswersDoNotDependOnTheirOrder) {
+  Generator generator(14);
+  for (const Fill fill : {Fill::normal, Fill::saturated, Fill::wide, Fill::huge, Fill::extreme}) {
+    const Sizes sizes{4, 9, 2, 5};
+    const AttentionData attention = attention_data(sizes, fill, generator);
+    expect_same_in_any_order(attention.op, 0, 4 * 2 * 5, generator);
+    expect_same_in_any_order(attention.op, 1, 9 * 2 * 5, generator);
+    const ScatterData scatter = scatter_data(sizes, fill, generator);
+    expect_same_in_any_order(scatter.op, 0, 4 * 2 * 5, generator);
+  }
+}
+
 TEST(Truth, SizesOfZeroGiveNoRowsOrZeros) {
   Generator generator(13);
   for (const Sizes& sizes :
