@@ -16,10 +16,10 @@ std::string_view name(Order order) {
 }
 
 std::string_view name(FaultKind kind) {
-  constexpr std::array<std::string_view, 13> kNames{
+  constexpr std::array<std::string_view, 14> kNames{
       "none",           "refused",       "launch_error", "out_of_bounds", "input_overwritten",
       "never_written",  "uninitialised", "race",         "deadlock",      "divergence",
-      "locks_left_set", "timed_out",     "crashed"};
+      "locks_left_set", "timed_out",     "no_memory",    "crashed"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 

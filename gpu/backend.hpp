@@ -40,6 +40,7 @@ enum class FaultKind : std::uint8_t {
   divergence,      // barrier or warp operation reached by the wrong threads
   locks_left_set,  // a word of Workspaces::locks that is not zero after the call
   timed_out,       // the watchdog ended the call
+  no_memory,       // the backend itself lacks memory: says nothing of the kernel
   crashed,         // a signal, or a sticky CUDA error
 };
 std::string_view name(FaultKind kind);

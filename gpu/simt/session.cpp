@@ -51,6 +51,8 @@ const char* name(FaultKind kind) {
       return "async copy";
     case FaultKind::budget:
       return "budget";
+    case FaultKind::no_memory:
+      return "no memory";
   }
   return "";
 }

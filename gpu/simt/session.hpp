@@ -94,6 +94,7 @@ enum class FaultKind : std::uint8_t {
   divergence,  // a barrier or warp operation reached by the wrong threads, or a wrong mask
   async_copy,  // cp.async data used before its wait, or copies still pending at exit
   budget,      // Config's limits on switches or accesses
+  no_memory,   // for the executor's own needs: says nothing of the kernel
 };
 const char* name(FaultKind kind);
 
