@@ -36,6 +36,7 @@ struct Operand {
 struct Setting {
   std::string name;
   std::int64_t value = 0;
+  std::string word;  // of a parameter that has words: that word ("128x64x32"), for the reader
 };
 
 struct Problem {
