@@ -3,8 +3,10 @@
 //
 //   Launcher launcher(arguments, bind(arguments, v));
 //   with_storage(v.storage, [&]<class T>() { launcher.launch(kernel<T>, blocks, threads, v); });
+//   launcher.launch(kernel, LaunchShape{.blocks = 8, .threads = 128, .shared_bytes = 49152}, v);
 //   return launcher.status();
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,6 +32,13 @@ inline std::int64_t blocks_filling() {
 // Few, so that small problems stride too.
 inline std::int64_t blocks_filling() { return 3; }
 #endif
+
+// What a launch needs besides its kernel and arguments.
+struct LaunchShape {
+  std::int64_t blocks = 0;
+  int threads = 0;                // of each block
+  std::int64_t shared_bytes = 0;  // dynamic, of each block: simt::dynamic_shared
+};
 
 class Launcher {
  public:
@@ -67,19 +76,51 @@ class Launcher {
     return memory;
   }
 
-  // Launches unless something was refused, failed before, or there are no blocks.
+  // Launches unless something was refused, failed before, or there are no blocks. More shared
+  // memory or threads than a device has are a launch error.
+  template <class... Parameters, class... Values>
+  void launch(void (*kernel)(Parameters...), const LaunchShape& shape, const Values&... values) {
+    if (!status_.ok() || shape.blocks == 0) return;
+    const dim3 grid(static_cast<unsigned>(shape.blocks), 1, 1);
+    const dim3 block(static_cast<unsigned>(shape.threads), 1, 1);
+    status_.launch_error =
+        simt::launch(kernel, grid, block, size_of(shape.shared_bytes), arguments_.stream, values...)
+            .text;
+  }
   template <class... Parameters, class... Values>
   void launch(void (*kernel)(Parameters...), std::int64_t blocks, int threads,
               const Values&... values) {
-    if (!status_.ok() || blocks == 0) return;
-    const dim3 grid(static_cast<unsigned>(blocks), 1, 1);
+    launch(kernel, LaunchShape{blocks, threads, 0}, values...);
+  }
+
+  // Blocks of this kernel that run at once: on a device occupancy times multiprocessors, on the
+  // host the executor's limit. 0 where not even one can.
+  template <class... Parameters>
+  std::int64_t resident_blocks(void (*kernel)(Parameters...), int threads,
+                               std::int64_t shared_bytes) const {
     const dim3 block(static_cast<unsigned>(threads), 1, 1);
-    status_.launch_error = simt::launch(kernel, grid, block, 0, arguments_.stream, values...).text;
+    return simt::resident_blocks(kernel, block, size_of(shared_bytes), arguments_.stream);
+  }
+
+  // Refuses the call; of several refusals the first one counts.
+  void refuse(std::string_view name, const std::string& what) {
+    if (status_.ok()) status_.refused = std::string(name) + ": " + what;
+  }
+
+  // `count` words that are zero at the first call, and that the call leaves zero; nullptr after a
+  // refusal or for none.
+  std::uint32_t* locks(std::string_view name, std::int64_t count) {
+    if (!status_.ok() || count == 0) return nullptr;
+    std::uint32_t* words = arguments_.workspaces->locks(name, count);
+    if (words == nullptr) refuse(name, "no memory for " + std::to_string(count) + " locks");
+    return words;
   }
 
   Status status() const { return status_; }
 
  private:
+  static std::size_t size_of(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
+
   const Arguments& arguments_;
   Status status_;
 };

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <string>
 
 #include "gpu/simt/status.hpp"
 
@@ -108,22 +109,51 @@ HALFULP_MMA(mma_m16n8k16_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32")
 HALFULP_MMA(mma_m16n8k8_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32")
 #undef HALFULP_MMA
 
+// Lets a kernel have more dynamic shared memory than the 48 KiB that need no permission.
+inline cudaError_t allow_shared_bytes(const void* kernel, std::size_t bytes) {
+  if (bytes <= 48 * 1024) return cudaSuccess;
+  const cudaError_t error = cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (error != cudaSuccess) cudaGetLastError();  // reported here, and nowhere else
+  return error;
+}
+
 // Launches on `stream` (a cudaStream_t). The text is the launch's own error; faults of the kernel
 // show later.
 template <class... Parameters, class... Arguments>
 Status launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
               void* stream, Arguments&&... arguments) {
-  if (shared_bytes > 48 * 1024) {
-    const cudaError_t error = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                   static_cast<int>(shared_bytes));
-    if (error != cudaSuccess) return {std::string("shared memory: ") + cudaGetErrorString(error)};
+  const cudaError_t refused =
+      allow_shared_bytes(reinterpret_cast<const void*>(kernel), shared_bytes);
+  if (refused != cudaSuccess) {
+    return {std::to_string(shared_bytes) +
+            " bytes of dynamic shared memory: " + cudaGetErrorString(refused)};
   }
   kernel<<<grid, block, shared_bytes, static_cast<cudaStream_t>(stream)>>>(
       static_cast<Parameters>(arguments)...);
   const cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess) return {cudaGetErrorString(error)};
   return {};
+}
+
+// How many blocks of this kernel the device runs at once, as long as nothing else is on it; 0 where
+// not even one can.
+template <class... Parameters>
+int resident_blocks(void (*kernel)(Parameters...), dim3 block, std::size_t shared_bytes, void*) {
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  if (allow_shared_bytes(function, shared_bytes) != cudaSuccess) return 0;
+  int device = 0;
+  int multiprocessors = 0;
+  int blocks = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, function, static_cast<int>(block.x * block.y * block.z), shared_bytes);
+  if (error != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return blocks * multiprocessors;
 }
 
 }  // namespace halfulp::gpu::simt

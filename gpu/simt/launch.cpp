@@ -175,6 +175,12 @@ void end_thread(Launch& launch, Thread& thread) {
 
 namespace runtime {
 
+int resident_blocks(const void* session, uint3 block, std::size_t shared_bytes) {
+  HALFULP_GPU_ASSERT(session != nullptr);
+  if (!check_limits({1, 1, 1}, block, shared_bytes).empty()) return 0;
+  return static_cast<const Session*>(session)->config().resident;
+}
+
 Status launch(void* session_pointer, uint3 grid, uint3 block, std::size_t shared_bytes,
               void (*run_thread)(void*), void* call, std::size_t call_bytes) {
   HALFULP_GPU_ASSERT(session_pointer != nullptr);

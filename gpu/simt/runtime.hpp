@@ -29,6 +29,7 @@ enum class Mma : std::uint8_t { m16n8k16_f16, m16n8k16_bf16, m16n8k8_tf32 };
 
 Status launch(void* session, uint3 grid, uint3 block, std::size_t shared_bytes,
               void (*run_thread)(void*), void* call, std::size_t call_bytes);
+int resident_blocks(const void* session, uint3 block, std::size_t shared_bytes);
 
 void* shared_variable(const void* key, std::size_t bytes, std::size_t element_bytes,
                       const char* name);

@@ -29,5 +29,11 @@ Status launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t 
   return runtime::launch(session, grid, block, shared_bytes, run_thread, &call, sizeof(Call));
 }
 
+// How many blocks of this kernel run at once: Config::resident, 0 where not even one can.
+template <class... Parameters>
+int resident_blocks(void (*)(Parameters...), dim3 block, std::size_t shared_bytes, void* session) {
+  return runtime::resident_blocks(session, block, shared_bytes);
+}
+
 }  // namespace HALFULP_SIMT_COPY
 }  // namespace halfulp::gpu::simt
