@@ -10,6 +10,15 @@
 namespace halfulp::gpu::simt::runtime {
 namespace {
 
+// Adding as float rounds twice, and yet as once: 24 bits are at least twice the format's and two
+// more, and what is subnormal in the format is exact in float.
+__half apply(Atomic, __half old, __half operand, __half) {
+  return __float2half_rn(__half2float(old) + __half2float(operand));
+}
+__nv_bfloat16 apply(Atomic, __nv_bfloat16 old, __nv_bfloat16 operand, __nv_bfloat16) {
+  return __float2bfloat16_rn(__bfloat162float(old) + __bfloat162float(operand));
+}
+
 template <class T>
 T apply(Atomic operation, T old, T operand, T compare) {
   switch (operation) {
@@ -62,6 +71,21 @@ T atomic(T* address, Atomic operation, T operand, T compare, Site site) {
   return old;
 }
 
+template <class Pair>
+Pair atomic_add_pair(Pair* address, Pair operand, Site site) {
+  {
+    const OutsideKernel outside;
+    require_aligned(*t_launch, address, sizeof(Pair), site);
+  }
+  const auto low = atomic(&address->x, Atomic::add, operand.x, {}, site);
+  const auto high = atomic(&address->y, Atomic::add, operand.y, {}, site);
+  return {low, high};
+}
+
+template __half2 atomic_add_pair(__half2*, __half2, Site);
+template __nv_bfloat162 atomic_add_pair(__nv_bfloat162*, __nv_bfloat162, Site);
+template __half atomic(__half*, Atomic, __half, __half, Site);
+template __nv_bfloat16 atomic(__nv_bfloat16*, Atomic, __nv_bfloat16, __nv_bfloat16, Site);
 template int atomic(int*, Atomic, int, int, Site);
 template unsigned atomic(unsigned*, Atomic, unsigned, unsigned, Site);
 template unsigned long long atomic(unsigned long long*, Atomic, unsigned long long,

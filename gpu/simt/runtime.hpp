@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <source_location>
 
+#include "gpu/simt/host/numbers.hpp"
 #include "gpu/simt/host/vectors.hpp"
 #include "gpu/simt/status.hpp"
 
@@ -44,9 +45,13 @@ std::uint64_t shuffle(unsigned mask, Shuffle kind, std::uint64_t value, int argu
                       Site site);
 unsigned vote(unsigned mask, Vote kind, int predicate, Site site);
 
-// Defined for int, unsigned, unsigned long long; add and exchange also for float, add for double.
+// Defined for int, unsigned, unsigned long long; add and exchange also for float, add for double,
+// __half and __nv_bfloat16.
 template <class T>
 T atomic(T* address, Atomic operation, T operand, T compare, Site site);
+// The two elements of a half2 or bfloat162: one alignment, two additions.
+template <class Pair>
+Pair atomic_add_pair(Pair* address, Pair operand, Site site);
 unsigned load_acquire(const unsigned* address, Site site);
 void store_release(unsigned* address, unsigned value, Site site);
 

@@ -9,8 +9,9 @@
 //   __shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync (4 and 8 byte types, __half,
 //   __nv_bfloat16)
 //   __ballot_sync __any_sync __all_sync    __threadfence __threadfence_block __nanosleep
-//   atomicAdd (int unsigned unsigned-long-long float double)
-//   atomicExch (the same without double)   atomicMax atomicMin atomicAnd atomicOr atomicCAS
+//   atomicAdd (int unsigned unsigned-long-long float double __half __half2 __nv_bfloat16
+//   __nv_bfloat162)
+//   atomicExch (the first four)   atomicMax atomicMin atomicAnd atomicOr atomicCAS
 //   (integers)
 //   __half __half2 __nv_bfloat16 __nv_bfloat162 as STORAGE, with the conversions of
 //   host/numbers.hpp: there
@@ -42,6 +43,7 @@
 //   simt::Status
 //                                        stream: void*, a cudaStream_t under nvcc, a simt::Session*
 //                                        on the host
+//   simt::resident_blocks(kernel, block, shared_bytes, stream) -> int: how many blocks run at once
 // All of simt:: is namespace halfulp::gpu::simt.
 //
 // One source is compiled several times into one binary (plain, checked, mutants). HALFULP_BUILD

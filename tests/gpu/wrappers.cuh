@@ -128,6 +128,34 @@ __global__ void atomics(const unsigned* in, unsigned* out) {
       atomicAdd(reinterpret_cast<float*>(&o[15]), static_cast<float>(b % 1024) * 0.25f));
 }
 
+// in: two pairs of 16-bit numbers for each lane. out[8 lane ..]: what atomicAdd of the second pair
+// to the first returned and left, as half2, as bfloat162, and as two halves and two bfloat16.
+__global__ void atomics_16_bit(const unsigned* in, unsigned* out) {
+  const int lane = static_cast<int>(threadIdx.x);
+  const unsigned a = in[2 * lane], b = in[2 * lane + 1];
+  unsigned* o = out + 8 * lane;
+  for (int i = 0; i < 8; ++i) o[i] = a;
+  const auto low = static_cast<unsigned short>(b);
+  const auto high = static_cast<unsigned short>(b >> 16);
+  const __half2 h = atomicAdd(reinterpret_cast<__half2*>(&o[1]),
+                              __halves2half2(__ushort_as_half(low), __ushort_as_half(high)));
+  o[0] = __half_as_ushort(__low2half(h)) | static_cast<unsigned>(__half_as_ushort(__high2half(h)))
+                                               << 16;
+  const __nv_bfloat162 w =
+      atomicAdd(reinterpret_cast<__nv_bfloat162*>(&o[3]),
+                __halves2bfloat162(__ushort_as_bfloat16(low), __ushort_as_bfloat16(high)));
+  o[2] = __bfloat16_as_ushort(w.x) | static_cast<unsigned>(__bfloat16_as_ushort(w.y)) << 16;
+  auto* halves = reinterpret_cast<__half*>(&o[5]);
+  o[4] = __half_as_ushort(atomicAdd(halves, __ushort_as_half(low))) |
+         static_cast<unsigned>(__half_as_ushort(atomicAdd(halves + 1, __ushort_as_half(high))))
+             << 16;
+  auto* wide = reinterpret_cast<__nv_bfloat16*>(&o[7]);
+  o[6] =
+      __bfloat16_as_ushort(atomicAdd(wide, __ushort_as_bfloat16(low))) |
+      static_cast<unsigned>(__bfloat16_as_ushort(atomicAdd(wide + 1, __ushort_as_bfloat16(high))))
+          << 16;
+}
+
 // in: 4 words for each lane. out: the lanes' quads reversed, then swapped in pairs.
 __global__ void vectors(const unsigned* in, unsigned* out) {
   const int lane = static_cast<int>(threadIdx.x);
@@ -186,6 +214,8 @@ inline simt::Status launch_wrapper(Wrapper wrapper, const unsigned* in, unsigned
       return one_warp(votes);
     case Wrapper::atomics:
       return one_warp(atomics);
+    case Wrapper::atomics_16_bit:
+      return one_warp(atomics_16_bit);
     case Wrapper::vectors:
       return one_warp(vectors);
     case Wrapper::conversions:

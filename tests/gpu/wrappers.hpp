@@ -24,6 +24,7 @@ enum class Wrapper : std::uint8_t {
   shuffles,
   votes,
   atomics,
+  atomics_16_bit,
   vectors,
   conversions,
 };

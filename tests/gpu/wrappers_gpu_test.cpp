@@ -93,6 +93,13 @@ TEST_F(WrappersGpu, ShufflesVotesAtomicsVectors) {
   }
 }
 
+TEST_F(WrappersGpu, AtomicsOfHalfAndBfloat16) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    expect_same(Wrapper::atomics_16_bit, pairs_16_bit(seed));
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(WrappersGpu, Conversions) {
   Words every_16_bits(65536);
   for (std::uint32_t i = 0; i < 65536; ++i) every_16_bits[i] = i | i << 16;

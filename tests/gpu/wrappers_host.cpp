@@ -37,8 +37,8 @@ const char* name(Wrapper wrapper) {
                                            "mma_m16n8k8_tf32",  "cp_async_16",
                                            "cp_async_8",        "cp_async_4",
                                            "shuffles",          "votes",
-                                           "atomics",           "vectors",
-                                           "conversions"};
+                                           "atomics",           "atomics_16_bit",
+                                           "vectors",           "conversions"};
   return kNames[static_cast<std::size_t>(wrapper)];
 }
 
@@ -58,6 +58,8 @@ Sizes sizes(Wrapper wrapper, std::size_t input_words) {
       return {32, 256};
     case Wrapper::atomics:
       return {64, 512};
+    case Wrapper::atomics_16_bit:
+      return {64, 256};
     case Wrapper::vectors:
       return {128, 192};
     case Wrapper::conversions:

@@ -93,6 +93,17 @@ inline std::vector<std::uint32_t> random_words(std::size_t count, std::uint64_t 
   return words;
 }
 
+// Pairs to add, for atomics_16_bit: any bits, numbers of like size, ties, subnormals.
+inline std::vector<std::uint32_t> pairs_16_bit(std::uint64_t seed) {
+  std::vector<std::uint32_t> words = random_words(64, seed);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i / 2 % 4 == 1) words[i] = (words[i] & 0x87ff87ff) | 0x38003800;  // close exponents
+    if (i / 2 % 4 == 2) words[i] &= 0x83ff83ff;                           // subnormal halves
+    if (i / 2 % 4 == 3) words[i] &= 0x807f807f;                           // subnormal bfloat16s
+  }
+  return words;
+}
+
 // 32 rows of 8 halves: element (row, column) of the stack of matrices is 8 row + column.
 inline std::vector<std::uint32_t> matrix_rows() {
   std::vector<std::uint32_t> words;

@@ -1,6 +1,7 @@
 // The wrappers on the host executor against the tables of the PTX and CUDA manuals.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "tests/gpu/wrappers_inputs.hpp"
@@ -213,6 +214,81 @@ TEST(Wrappers, Atomics) {
     EXPECT_EQ(o[14], float_bits(1.5f));
     EXPECT_EQ(o[15], float_bits(1.5f + 0.75f * static_cast<float>(lane)));
   }
+}
+
+// A finite number of this format: 5 exponent bits for half, 8 for bfloat16.
+double value_16_bit(std::uint32_t bits, int exponent_bits) {
+  const int fraction_bits = 15 - exponent_bits;
+  const int stored = static_cast<int>(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
+  const double fraction = static_cast<double>(bits & ((1u << fraction_bits) - 1));
+  const double significand = fraction + (stored > 0 ? std::ldexp(1.0, fraction_bits) : 0.0);
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const double magnitude =
+      std::ldexp(significand, (stored > 0 ? stored : 1) - bias - fraction_bits);
+  return (bits >> 15 & 1) != 0 ? -magnitude : magnitude;
+}
+
+// The nearest of all finite numbers to an exact sum, ties to the even one, by search.
+std::uint32_t nearest_16_bit(double sum, int exponent_bits) {
+  const std::uint32_t sign = std::signbit(sum) ? 0x8000u : 0u;
+  const double magnitude = std::fabs(sum);
+  std::uint32_t low = 0;
+  std::uint32_t high = ((1u << exponent_bits) - 1) << (15 - exponent_bits);  // infinity
+  // Infinity is where the next binade would begin: what lies halfway rounds to it.
+  const auto value = [exponent_bits, infinity = high](std::uint32_t bits) {
+    return bits == infinity ? std::ldexp(1.0, 1 << (exponent_bits - 1))
+                            : value_16_bit(bits, exponent_bits);
+  };
+  if (magnitude >= value(high)) return sign | high;
+  while (high - low > 1) {
+    const std::uint32_t middle = (low + high) / 2;
+    (value(middle) <= magnitude ? low : high) = middle;
+  }
+  const double below = magnitude - value(low);
+  const double above = value(high) - magnitude;
+  const bool up = above < below || (above == below && low % 2 == 1);
+  return sign | (up ? high : low);
+}
+
+TEST(Wrappers, AtomicsOfHalfAndBfloat16RoundOnceAndKeepSubnormals) {
+  int compared = 0;
+  int subnormal = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Words input = pairs_16_bit(seed);
+    const Words out = run(Wrapper::atomics_16_bit, input);
+    for (std::size_t i = 0; i < 32 * 8; i += 2) {
+      const std::size_t lane = i / 8;
+      const int exponent_bits = i / 2 % 2 == 0 ? 5 : 8;
+      EXPECT_EQ(out[i], input[2 * lane]);  // what was there before
+      for (const int shift : {0, 16}) {
+        const std::uint32_t a = input[2 * lane] >> shift & 0xffff;
+        const std::uint32_t b = input[2 * lane + 1] >> shift & 0xffff;
+        const std::uint32_t infinity = ((1u << exponent_bits) - 1) << (15 - exponent_bits);
+        if ((a & infinity) == infinity || (b & infinity) == infinity) continue;
+        const double x = value_16_bit(a, exponent_bits);
+        const double y = value_16_bit(b, exponent_bits);
+        const double sum = x + y;
+        if (sum - x != y || sum - y != x) continue;  // not exact in double
+        const std::uint32_t expected = nearest_16_bit(sum, exponent_bits);
+        EXPECT_EQ(out[i + 1] >> shift & 0xffff, expected) << std::hex << a << " + " << b;
+        ++compared;
+        subnormal += (expected & infinity) == 0 && (expected & 0x7fff) != 0;
+      }
+    }
+  }
+  EXPECT_GT(compared, 10000);
+  EXPECT_GT(subnormal, 1000);
+}
+
+TEST(Wrappers, AtomicsOfHalfAndBfloat16OnNanAndInfinity) {
+  Words input(64, 0);
+  input[0] = 0x7c00'7c01;  // half: a NaN, infinity
+  input[1] = 0xfc00'3c00;  // half: one, -infinity
+  input[2] = 0x7bff'8000;  // half: -0, the largest
+  input[3] = 0x7bff'8000;
+  const Words out = run(Wrapper::atomics_16_bit, input);
+  EXPECT_EQ(out[1], 0x7fff'7fffu);
+  EXPECT_EQ(out[8 + 1], 0x7c00'8000u);
 }
 
 TEST(Wrappers, Vectors) {

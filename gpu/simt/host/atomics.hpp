@@ -1,5 +1,7 @@
 // CUDA's atomics, and acquire/release, for the host build. Each is a scheduling point. atomicAdd on
-// float keeps subnormals, which a GPU flushes in global memory.
+// float keeps subnormals, which a GPU flushes in global memory; on the 16-bit formats both keep
+// them (PTX atom.add.noftz) and round the sum once, to nearest even. The pair forms are two
+// atomics, one for each element, and others may come between them.
 #pragma once
 #include <source_location>
 #include <type_traits>
@@ -23,6 +25,15 @@ HALFULP_ATOMIC(atomicMin, minimum)
 HALFULP_ATOMIC(atomicAnd, bit_and)
 HALFULP_ATOMIC(atomicOr, bit_or)
 #undef HALFULP_ATOMIC
+
+inline __half2 atomicAdd(__half2* address, __half2 operand,
+                         HalfulpSite site = HalfulpSite::current()) {
+  return halfulp_runtime::atomic_add_pair(address, operand, site);
+}
+inline __nv_bfloat162 atomicAdd(__nv_bfloat162* address, __nv_bfloat162 operand,
+                                HalfulpSite site = HalfulpSite::current()) {
+  return halfulp_runtime::atomic_add_pair(address, operand, site);
+}
 
 template <class T>
 T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value,
