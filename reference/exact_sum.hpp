@@ -1,8 +1,9 @@
 // Sums of doubles and of products of two doubles, without any rounding until the result is read.
 //
 //   ExactSum dot;
-//   dot.add_products(a, b, k);                       // int128 where the data allow it, limbs
-//   otherwise dot.add(c); std::uint64_t half = dot.round(Format::fp16);    // one rounding
+//   dot.add_products(a, b, k);   // integers where the data allow it, limbs otherwise
+//   dot.add(c);
+//   std::uint64_t half = dot.round(Format::fp16);    // one rounding
 //   Enclosure sum = dot.enclosure();                 // lo == hi when the sum is a double
 //
 // Any doubles, subnormal and huge ones included, up to 2^62 of them. NaN and infinities give what
@@ -22,6 +23,8 @@ class ExactSum {
   void add(double value);
   void add_product(double left, double right);
   void add(const double* values, std::int64_t count);
+  // integer * 2^exponent, for |integer| < 2^127 and exponents from -2304 to 2048.
+  void add_integer(__int128 integer, int exponent);
   // sum over i < count of left[i] * right[i].
   void add_products(const double* left, const double* right, std::int64_t count);
 

@@ -90,7 +90,7 @@ TEST(ExactSum, ProductsAgreeWithMpfr) {
                             {2, all_bits},
                             {100, all_bits},
                             {1022, all_bits}}) {
-    for (const std::size_t count : {1, 2, 255, 256, 257, 1000}) {
+    for (const std::size_t count : {1, 2, 511, 512, 513, 1000}) {
       std::vector<double> a = random_doubles(random, count, range.spread, range.mask);
       std::vector<double> b = random_doubles(random, count, range.spread, range.mask);
       ExactSum sum, one_by_one;
@@ -104,6 +104,31 @@ TEST(ExactSum, ProductsAgreeWithMpfr) {
       expect_equal(one_by_one, wide);
     }
   }
+}
+
+// The largest integers that go in slices, in scaled blocks and one by one, and all of one sign.
+TEST(ExactSum, BlocksOfTheLargestIntegers) {
+  for (int bits = 36; bits <= 53; ++bits) {
+    const double full = std::ldexp(1, bits) - 1;
+    const std::vector<double> a(1024, full), b(1024, bits % 2 == 0 ? full : -full);
+    ExactSum sum;
+    WideSum wide;
+    sum.add_products(a.data(), b.data(), 1024);
+    for (std::size_t i = 0; i < 1024; ++i) wide.add_product(a[i], b[i]);
+    expect_equal(sum, wide);
+  }
+}
+
+TEST(ExactSum, ScaledIntegers) {
+  ExactSum sum;
+  sum.add_integer(-(static_cast<__int128>(1) << 126), -2304);
+  sum.add_integer(static_cast<__int128>(1) << 126, -2304);
+  EXPECT_EQ(sum.sign(), 0);
+  sum.add_integer(-3, -1074);
+  EXPECT_EQ(sum.enclosure().lo, -3 * smallest);
+  sum.add_integer((static_cast<__int128>(1) << 100) + 3, -1074);
+  EXPECT_EQ(sum.enclosure().lo, 0x1p-974);
+  EXPECT_EQ(sum.enclosure().hi, 0x1p-974);
 }
 
 TEST(ExactSum, CancellationLeavesTheLastTerm) {
