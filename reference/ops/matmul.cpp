@@ -161,15 +161,56 @@ void evaluate(const Matmul& op, const Sink& sink) {
   }
 }
 
-Enclosure exact(const Matmul& op, Element element) {
+Enclosure exact(const Matmul& op, Element element) { return exact_answers(op)(element); }
+
+namespace {
+
+// Decoded rows of a and columns of b, kept for the elements that share them.
+class ExactElements {
+ public:
+  explicit ExactElements(const Matmul& op) : op_(op) {}
+
+  Enclosure operator()(Element element) {
+    const std::int64_t row = element.index / op_.n, column = element.index % op_.n;
+    if (row != row_) {
+      row_ = row;
+      left_.resize(size(op_.k));
+      op_.a.row(row, 0, 0, 1, op_.k, left_.data());
+    }
+    ExactSum sum;
+    sum.add_products(left_.data(), right(column).data(), op_.k);
+    return sum.enclosure();
+  }
+
+ private:
+  static constexpr std::int64_t kKept = 1 << 22;  // numbers
+
+  const std::vector<double>& right(std::int64_t column) {
+    if (columns_.empty()) columns_.resize(size(op_.n));
+    std::vector<double>& values = columns_[size(column)];
+    if (std::ssize(values) == op_.k) return values;
+    if (kept_ + op_.k > kKept && kept_ > 0) {
+      for (std::vector<double>& other : columns_) std::vector<double>().swap(other);
+      kept_ = 0;
+    }
+    kept_ += op_.k;
+    values.resize(size(op_.k));
+    op_.b.row(0, column, 0, 0, op_.k, values.data());
+    return values;
+  }
+
+  Matmul op_;
+  std::int64_t row_ = -1;
+  std::vector<double> left_;
+  std::vector<std::vector<double>> columns_;
+  std::int64_t kept_ = 0;
+};
+
+}  // namespace
+
+ExactAnswers exact_answers(const Matmul& op) {
   check(op);
-  const std::int64_t row = element.index / op.n, column = element.index % op.n;
-  std::vector<double> left(size(op.k)), right(size(op.k));
-  op.a.row(row, 0, 0, 1, op.k, left.data());
-  op.b.row(0, column, 0, 0, op.k, right.data());
-  ExactSum sum;
-  sum.add_products(left.data(), right.data(), op.k);
-  return sum.enclosure();
+  return ExactElements(op);
 }
 
 std::vector<BoundTerm> explain(const Matmul& op, Element element) {

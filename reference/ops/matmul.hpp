@@ -21,6 +21,7 @@ struct Matmul {
 // Output 0: c (m, n). Derivations: [B14]-[B19].
 void evaluate(const Matmul& op, const Sink& sink);
 Enclosure exact(const Matmul& op, Element element);
+ExactAnswers exact_answers(const Matmul& op);
 std::vector<BoundTerm> explain(const Matmul& op, Element element);
 
 }  // namespace halfulp::reference

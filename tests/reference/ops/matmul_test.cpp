@@ -103,6 +103,23 @@ TEST(Matmul, FastAndExactMeetOnEverySide) {
   }
 }
 
+// In any order of the elements, however much of the operands is kept.
+TEST(Matmul, AnswersThatShareTheirOperands) {
+  Generator generator(6);
+  MatmulData data(5, 1100, 4099, Format::fp16, true);
+  data.fill(MatrixFill::normal, generator);
+  const ExactAnswers answers = exact_answers(data.op);
+  const ExactAnswers copied = answers;
+  for (int trial = 0; trial < 2500; ++trial) {
+    const Element element{0, trial % 5 == 0 ? below(generator, 5500) : trial};
+    const Enclosure shared = (trial % 3 == 0 ? copied : answers)(element);
+    if (trial % 50 != 0) continue;
+    const Enclosure alone = exact(data.op, element);
+    ASSERT_EQ(shared.lo, alone.lo);
+    ASSERT_EQ(shared.hi, alone.hi);
+  }
+}
+
 TEST(Matmul, NoProductsGiveZeros) {
   MatmulData data(2, 3, 0, Format::fp16, false);
   const Judged all = judged(data.op, 0, 6);
