@@ -9,14 +9,13 @@
 #include <map>
 
 #include "properties/assert.hpp"
+#include "properties/deadline.hpp"
 #include "properties/fields.hpp"
 #include "properties/setup.hpp"
 
 namespace halfulp::properties {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr double kSecondsByDefault = 20;
 

@@ -21,6 +21,10 @@ Judgement skipped(std::string reason) {
 }
 
 void set_fault(Judgement& judgement, const gpu::Fault& fault, std::string_view where) {
+  if (fault.kind == gpu::FaultKind::no_memory) {  // ours, not the kernel's
+    judgement = skipped(fmt::format("not enough memory for this case here: {}", fault.text));
+    return;
+  }
   judgement.verdict = Verdict::faulted;
   judgement.fault = fault;
   judgement.reason = fmt::format("{}{}: {}", where, gpu::name(fault.kind), fault.text);
@@ -33,6 +37,14 @@ gpu::Outcome run_timed(const Setup& setup, const gpu::Problem& problem, Judgemen
   judgement.kernel_seconds += taken.count();
   judgement.launches += outcome.launches;
   return outcome;
+}
+
+// What a verdict does not cover.
+void note_unfinished_search(const Setup& setup, const gpu::Outcome& outcome, Judgement& judgement) {
+  if (setup.schedule.order != gpu::Order::exhaustive || outcome.schedules_exhausted) return;
+  if (judgement.verdict != Verdict::pass && judgement.verdict != Verdict::powerless) return;
+  judgement.reason += fmt::format("{}not every schedule: the search ended after {} launches",
+                                  judgement.reason.empty() ? "" : "; ", outcome.launches);
 }
 
 // Runs the related problem of the case's law and compares. Leaves a judgement that already failed
@@ -54,8 +66,8 @@ void check_law(const Case& c, const Setup& setup, const gpu::Problem& problem,
     return;
   }
   for (const gpu::Outputs& related_outputs : related.outputs) {
-    const std::string what = disagreement(*setup.operation, setup.numerics, problem,
-                                          outputs, relation, related_outputs);
+    const std::string what =
+        disagreement(*setup.operation, setup.numerics, problem, outputs, relation, related_outputs);
     if (what.empty()) continue;
     judgement.verdict = Verdict::fail;
     judgement.reason = fmt::format("law {}: {}", law->name, what);
@@ -81,8 +93,9 @@ std::string_view name(Verdict verdict) {
   return "?";
 }
 
-Judgement judge(const Case& c) {
-  const Setup setup = set_up(c);
+Judgement judge(const Case& c, double search_s) {
+  Setup setup = set_up(c);
+  setup.schedule.time_max_s = search_s;
   if (!setup.skip.empty()) return skipped(setup.skip);
   Judgement judgement;
   const gpu::Problem problem = setup.operation->materialise(c);
@@ -106,6 +119,7 @@ Judgement judge(const Case& c) {
   if (!outcome.outputs.empty()) {
     check_law(c, setup, problem, outcome.outputs.front(), judgement);
   }
+  note_unfinished_search(setup, outcome, judgement);
   return judgement;
 }
 

@@ -42,8 +42,11 @@ struct Judgement {
   std::int64_t exact_checked = 0;  // elements re-evaluated exactly: flagged, failing, audited
   std::int64_t launches = 0;
   double kernel_seconds = 0;
+  double seconds = 0;  // from request to verdict; only worker pools know
 };
 
-Judgement judge(const Case& c);
+// `search_s`: how long order=exhaustive may try schedules on one problem; 0: no limit. The verdict
+// is then of those that ran, and the reason says that there are more.
+Judgement judge(const Case& c, double search_s = 0);
 
 }  // namespace halfulp::properties

@@ -6,16 +6,13 @@
 #include <rapidcheck/seq/Create.h>
 #include <rapidcheck/shrinkable/Create.h>
 
-#include <chrono>
-
 #include "properties/assert.hpp"
+#include "properties/deadline.hpp"
 #include "properties/operation.hpp"
 
 namespace halfulp::properties {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 rc::Shrinkable<Case> shrink_tree(const Case& c) {
   const Operation* operation = find_operation(c.operation);
@@ -42,8 +39,7 @@ bool same_trouble(const Judgement& first, const Judgement& now) {
 }  // namespace
 
 Shrunk shrink(WorkerPool& pool, const Case& c, const Judgement& judgement, ShrinkBudget budget) {
-  const auto seconds = std::chrono::duration<double>(budget.seconds);
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds);
+  const Clock::time_point deadline = Clock::now() + limit(budget.seconds);
   Shrunk best{c, judgement, 0, 0, false};
   rc::Shrinkable<Case> node = shrink_tree(c);
   for (bool simpler = true; simpler;) {

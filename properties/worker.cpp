@@ -7,18 +7,21 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <new>
 
 #include "properties/assert.hpp"
+#include "properties/deadline.hpp"
 #include "properties/process.hpp"
 #include "properties/record.hpp"
-#include "properties/setup.hpp"
+#include "properties/serve.hpp"
 
 namespace halfulp::properties {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// Longer than poll() oversleeps on a busy machine: this process was stopped, or had other work.
+constexpr Clock::duration kUnseen = std::chrono::milliseconds(100);
+// Slept at once: what a stop hides from the watchdog is known to this.
+constexpr Clock::duration kSlice = std::chrono::milliseconds(100);
 
 Judgement faulted(gpu::FaultKind kind, std::string text) {
   Judgement judgement;
@@ -26,30 +29,6 @@ Judgement faulted(gpu::FaultKind kind, std::string text) {
   judgement.fault = {kind, std::move(text)};
   judgement.reason = fmt::format("{}: {}", gpu::name(kind), judgement.fault.text);
   return judgement;
-}
-
-Judgement judge_line(const std::string& line) try {
-  const Parsed parsed = parse(line);
-  HALFULP_ASSERT(!parsed.error, parsed.error.what);
-  return judge(parsed.value);
-} catch (const std::bad_alloc&) {
-  Judgement judgement;
-  judgement.verdict = Verdict::skipped;
-  judgement.reason = "not enough memory for this case here";
-  return judgement;
-} catch (const std::exception& error) {
-  return faulted(gpu::FaultKind::crashed, fmt::format("exception: {}", error.what()));
-}
-
-void serve(int socket) {
-  LineReader reader;
-  std::string line;
-  for (;;) {
-    const LineReader::State state = reader.read(socket, line);
-    if (state == LineReader::State::closed) return;
-    if (state == LineReader::State::pending) continue;
-    if (!send_line(socket, to_record(judge_line(line)))) return;
-  }
 }
 
 // After these the process is not to be trusted with another case.
@@ -72,13 +51,26 @@ bool spoils_worker(const Case& c, const Judgement& judgement) {
 struct WorkerPool::Work {
   Case c;
   std::optional<Judgement> judgement;
+  Attempt attempt = Attempt::first;
 };
 
 struct WorkerPool::Worker {
   Process process;
   LineReader reader;
   Work* work = nullptr;  // in hand; null when idle
+  Clock::time_point given;
   Clock::time_point deadline;
+  Clock::time_point seen;  // when this process last looked
+
+  // Leaves out what passed unseen, beyond the time that was to be slept.
+  void look(Clock::time_point now, Clock::duration slept) {
+    const Clock::duration unseen = now - seen - slept;
+    if (unseen > kUnseen) {
+      deadline += unseen;
+      given += unseen;
+    }
+    seen = now;
+  }
 };
 
 WorkerPool::WorkerPool(WorkerOptions options) : options_(options) {
@@ -90,17 +82,26 @@ WorkerPool::~WorkerPool() = default;
 
 void WorkerPool::give(Worker& worker, Work& work) {
   worker.work = &work;
-  const std::string line = print(work.c);
+  const std::string line = request(work.c, work.attempt);
   worker.process.forget_output();
-  bool sent = worker.process.running() && send_line(worker.process.socket(), line);
-  if (!sent) {  // not started yet, or it died while idle, of nothing that this case did
+  if (!worker.process.running() || !send_line(worker.process.socket(), line)) {
+    // Not started yet, or it died while idle, of nothing that this case did.
     worker.process.end();
     worker.reader.clear();
-    worker.process.start(serve);
-    sent = send_line(worker.process.socket(), line);
+    // Each problem of a case, its own and a law's, may be searched: half of the time at most.
+    const ServeOptions options{.search_s = options_.watchdog_s / 4};
+    worker.process.start([options](int socket) { serve(socket, options); });
+    send_line(worker.process.socket(), line);
   }
-  const auto patience = std::chrono::duration<double>(options_.watchdog_s);
-  worker.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(patience);
+  worker.given = worker.seen = Clock::now();
+  worker.deadline = worker.given + limit(options_.watchdog_s);
+}
+
+void WorkerPool::retire(Worker& worker) {
+  worker.process.kill();
+  worker.process.end();
+  worker.reader.clear();
+  ++restarts_;
 }
 
 Judgement WorkerPool::post_mortem(Worker& worker, Death death) {
@@ -126,38 +127,50 @@ Judgement WorkerPool::post_mortem(Worker& worker, Death death) {
 
 void WorkerPool::settle(Worker& worker, const Judgement& judgement) {
   const Case& c = worker.work->c;
-  if (worker.process.running() && spoils_worker(c, judgement)) {
-    worker.process.kill();
-    worker.process.end();
-    worker.reader.clear();
-    ++restarts_;
-  }
+  if (worker.process.running() && spoils_worker(c, judgement)) retire(worker);
   worker.work->judgement = judgement;
+  worker.work->judgement->seconds =
+      std::chrono::duration<double>(Clock::now() - worker.given).count();
   worker.work = nullptr;
+}
+
+void WorkerPool::take_answer(Worker& worker, const std::string& line) {
+  Judgement judgement;
+  if (line == kNoMemory && worker.work->attempt == Attempt::first) {
+    retire(worker);
+    worker.work->attempt = Attempt::second;
+    give(worker, *worker.work);
+    return;
+  }
+  if (!from_record(line, judgement)) judgement = post_mortem(worker, Death::garbled);
+  settle(worker, judgement);
 }
 
 void WorkerPool::wait() {
   std::vector<pollfd> sockets;
   std::vector<Worker*> busy;
   Clock::time_point first = Clock::time_point::max();
+  const Clock::time_point before = Clock::now();
   for (const auto& worker : workers_) {
     if (worker->work == nullptr) continue;
+    worker->look(before, {});
     busy.push_back(worker.get());
     sockets.push_back({worker->process.socket(), POLLIN, 0});
     first = std::min(first, worker->deadline);
   }
   if (busy.empty()) return;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - Clock::now());
-  const int patience_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1000000));
-  poll(sockets.data(), sockets.size(), patience_ms);
+  const auto patience = std::chrono::ceil<std::chrono::milliseconds>(std::clamp<Clock::duration>(
+      first - before, {}, std::min(kSlice, limit(options_.watchdog_s) / 4)));
+  poll(sockets.data(), sockets.size(), static_cast<int>(patience.count()));
+  const Clock::time_point after = Clock::now();
   for (std::size_t i = 0; i < busy.size(); ++i) {
     Worker& worker = *busy[i];
+    worker.look(after, patience);
     if (sockets[i].revents == 0) {
-      if (Clock::now() >= worker.deadline) settle(worker, post_mortem(worker, Death::timed_out));
+      if (after >= worker.deadline) settle(worker, post_mortem(worker, Death::timed_out));
       continue;
     }
     std::string line;
-    Judgement judgement;
     switch (worker.reader.read(worker.process.socket(), line)) {
       case LineReader::State::pending:
         break;
@@ -165,8 +178,7 @@ void WorkerPool::wait() {
         settle(worker, post_mortem(worker, Death::gone));
         break;
       case LineReader::State::line:
-        if (!from_record(line, judgement)) judgement = post_mortem(worker, Death::garbled);
-        settle(worker, judgement);
+        take_answer(worker, line);
         break;
     }
   }
@@ -179,16 +191,20 @@ Judgement WorkerPool::judge(const Case& c) {
   return *work.judgement;
 }
 
-void WorkerPool::run(const Next& next, const Done& done) {
+void WorkerPool::run(const Next& next, const Done& done, const Known& known) {
   const std::size_t ahead_max = workers_.size() * 64;
   std::deque<Work> queue;  // in case order; addresses stay valid while only the ends change
   bool more = true;
   for (;;) {
     for (const auto& worker : workers_) {
-      if (worker->work != nullptr || !more || queue.size() >= ahead_max) continue;
-      std::optional<Case> c = next();
-      more = c.has_value();
-      if (more) give(*worker, queue.emplace_back(Work{std::move(*c), std::nullopt}));
+      while (worker->work == nullptr && more && queue.size() < ahead_max) {
+        std::optional<Case> c = next();
+        more = c.has_value();
+        if (!more) break;
+        Work& work = queue.emplace_back(Work{std::move(*c), std::nullopt});
+        if (known) work.judgement = known(work.c);
+        if (!work.judgement) give(*worker, work);
+      }
     }
     while (!queue.empty() && queue.front().judgement) {
       done(queue.front().c, *queue.front().judgement);

@@ -6,9 +6,10 @@
 //   jobs
 //
 // A worker is a fork of this process that reads case lines and answers judgements, one line of JSON
-// each. The parent must have no threads and must not have touched CUDA. When a worker dies or
-// outruns the watchdog, the case it had in hand is faulted (crashed with the signal's name, or
-// timed_out) and a fresh worker takes over.
+// each (properties/serve.hpp). The parent must have no threads and must not have touched CUDA. When
+// a worker dies or outruns the watchdog, the case it had in hand is faulted (crashed with the
+// signal's name, or timed_out) and a fresh worker takes over. Time in which this process was
+// stopped does not count.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,7 +24,7 @@ namespace halfulp::properties {
 
 struct WorkerOptions {
   int jobs = 1;
-  double watchdog_s = 20;  // of wall clock, for one case
+  double watchdog_s = 20;  // of wall clock, for one case; any size
 };
 
 class WorkerPool {
@@ -37,8 +38,11 @@ class WorkerPool {
 
   using Next = std::function<std::optional<Case>()>;  // nullopt: no more cases
   using Done = std::function<void(const Case&, const Judgement&)>;
-  void run(const Next& next, const Done& done);
+  // The verdict of a case that needs no worker; nullopt: judge it.
+  using Known = std::function<std::optional<Judgement>(const Case&)>;
+  void run(const Next& next, const Done& done, const Known& known = {});
 
+  const WorkerOptions& options() const { return options_; }
   std::int64_t restarts() const { return restarts_; }
 
  private:
@@ -47,6 +51,8 @@ class WorkerPool {
   enum class Death : std::uint8_t { gone, timed_out, garbled };
 
   void give(Worker& worker, Work& work);
+  void retire(Worker& worker);
+  void take_answer(Worker& worker, const std::string& line);
   // Waits until some worker has answered, died or outrun the watchdog; its judgement goes where it
   // belongs.
   void wait();

@@ -43,6 +43,14 @@ TEST(Shrink, StopsAtItsBudget) {
   EXPECT_EQ(result.judgements, 3);
 }
 
+TEST(Shrink, TakesTimesOfAnySize) {
+  const Case c = parse("vector_add fake_wrong n=9 fill=ones").value;
+  WorkerPool pool({1, 1e300});
+  const Shrunk result = shrink(pool, c, pool.judge(c), {1000, 1e300});
+  EXPECT_FALSE(result.exhausted);
+  EXPECT_EQ(result.smallest.integer("n"), 6);
+}
+
 TEST(Plan, FiltersNameOperationsOrKernels) {
   EXPECT_TRUE(matches({}, "vector_add", "scalar"));
   EXPECT_TRUE(matches({"vector_add"}, "vector_add", "scalar"));

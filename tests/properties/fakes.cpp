@@ -1,11 +1,14 @@
 #include "tests/properties/fakes.hpp"
 
+#include <sys/resource.h>
+
 #include <bit>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <thread>
 
 #include "gpu/problem.hpp"
@@ -62,6 +65,28 @@ Status hang(const Arguments& arguments) {
   return right(arguments);
 }
 
+Status slow(const Arguments& arguments) {
+  if (elements(arguments) > kHarmless) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  return right(arguments);
+}
+
+Status greedy(const Arguments& arguments) {
+  if (elements(arguments) > kHarmless) throw std::bad_alloc();
+  return right(arguments);
+}
+
+Status starving(const Arguments& arguments) {
+  const rlimit nothing_more{1 << 20, 1 << 20};
+  if (elements(arguments) > kHarmless) setrlimit(RLIMIT_AS, &nothing_more);
+  return right(arguments);
+}
+
+Status spoiling(const Arguments& arguments) {
+  static int calls = 0;
+  if (++calls > 2) throw std::bad_alloc();
+  return right(arguments);
+}
+
 Status chatty(const Arguments& arguments) {
   std::printf("{\"verdict\":\"fail\"}\n");
   std::fflush(stdout);
@@ -90,10 +115,13 @@ std::vector<gpu::Kernel> fake_kernels() {
     gpu::EntryPoint entry;
   };
   std::vector<gpu::Kernel> rows;
-  for (const Row& row : {Row{"fake_right", right}, Row{"fake_wrong", wrong},
-                         Row{"fake_crash", crash}, Row{"fake_abort", abort_loudly},
-                         Row{"fake_quit", quit}, Row{"fake_hang", hang}, Row{"fake_chatty", chatty},
-                         Row{"fake_unsteady", unsteady}, Row{"fake_refusing", refusing}}) {
+  const std::vector<Row> fakes{
+      {"fake_right", right},        {"fake_wrong", wrong},   {"fake_crash", crash},
+      {"fake_abort", abort_loudly}, {"fake_quit", quit},     {"fake_hang", hang},
+      {"fake_slow", slow},          {"fake_greedy", greedy}, {"fake_starving", starving},
+      {"fake_spoiling", spoiling},  {"fake_chatty", chatty}, {"fake_unsteady", unsteady},
+      {"fake_refusing", refusing}};
+  for (const Row& row : fakes) {
     gpu::Kernel kernel;
     kernel.operation = "vector_add";
     kernel.name = row.name;

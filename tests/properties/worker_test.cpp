@@ -2,8 +2,15 @@
 #include "properties/worker.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <csignal>
+#include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace halfulp::properties {
@@ -57,6 +64,70 @@ TEST(Worker, SurvivesAHang) {
   WorkerPool pool({1, 0.3});
   expect_fault(pool, "fake_hang", gpu::FaultKind::timed_out, "no verdict within 0.3 s");
   expect_alive(pool);
+}
+
+TEST(Worker, MemoryThatOnlyAKernelLacksIsItsFault) {
+  WorkerPool pool({1, 20});
+  const std::string part = "an allocation failed";
+  expect_fault(pool, "fake_greedy", gpu::FaultKind::crashed, part);
+  EXPECT_EQ(pool.restarts(), 2);  // asked twice, and no worker lived on
+  expect_alive(pool);
+  const Judgement starved = pool.judge(add("fake_starving", 1000000));
+  EXPECT_EQ(starved.verdict, Verdict::faulted) << starved.reason;
+  expect_alive(pool);
+}
+
+TEST(Worker, MemoryThatAnEarlierKernelTookCostsNothing) {
+  WorkerPool pool({1, 20});
+  EXPECT_EQ(pool.judge(add("fake_spoiling", 9)).verdict, Verdict::pass);
+  EXPECT_EQ(pool.restarts(), 0);
+  EXPECT_EQ(pool.judge(add("fake_spoiling", 9)).verdict, Verdict::pass);
+  EXPECT_EQ(pool.restarts(), 1);
+}
+
+// Whatever the size, a machine that is short of memory blames no kernel.
+TEST(Worker, TooLittleMemoryHereIsNoFault) {
+  int skipped = 0;
+  const auto short_of_memory = [&](int n) {
+    rlimit before{};
+    getrlimit(RLIMIT_AS, &before);
+    const rlimit little{std::size_t{160} << 20, before.rlim_max};
+    setrlimit(RLIMIT_AS, &little);
+    WorkerPool pool({1, 20});
+    const Judgement judgement = pool.judge(add("fake_right", n));
+    setrlimit(RLIMIT_AS, &before);
+    EXPECT_NE(judgement.verdict, Verdict::faulted) << n << ": " << judgement.reason;
+    skipped += judgement.verdict == Verdict::skipped;
+  };
+  for (int n = 1 << 20; n <= 1 << 24; n += n / 2) short_of_memory(n);
+  EXPECT_GT(skipped, 2);
+}
+
+TEST(Worker, TimeStoppedDoesNotCount) {
+  const pid_t stopped = fork();
+  if (stopped == 0) {
+    setpgid(0, 0);
+    WorkerPool pool({1, 1.0});
+    const Judgement judgement = pool.judge(add("fake_slow", 9));  // 0.4 s
+    _exit(judgement.verdict == Verdict::pass ? 0 : 1);
+  }
+  const auto sleep = [](int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  };
+  sleep(100);
+  kill(-stopped, SIGSTOP);
+  sleep(1500);
+  kill(-stopped, SIGCONT);
+  int status = -1;
+  waitpid(stopped, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Worker, TimesOfAnySizeAreTimes) {
+  for (const double seconds : {1e300, std::numeric_limits<double>::infinity(), 1e10}) {
+    WorkerPool pool({1, seconds});
+    expect_alive(pool);
+  }
 }
 
 TEST(Worker, IgnoresWhatKernelsPrint) {
