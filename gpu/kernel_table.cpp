@@ -3,6 +3,7 @@
 #include "gpu/kernel_table.hpp"
 
 #include "gpu/kernel_entries.hpp"  // generated: declares every entry point in every build
+#include "gpu/kernels/matmul.hpp"
 
 namespace halfulp::gpu {
 namespace {
@@ -19,6 +20,25 @@ const std::vector<Format> kStorage{Format::f32, Format::f16, Format::bf16};
 
 Numerics addition() { return {.product_rounded = false}; }
 
+const std::vector<Format> kMatmulStorage{Format::f16, Format::bf16, Format::f32, Format::tf32};
+
+const std::vector<int> kMatmulEdges{16, 32, 64, 128};
+
+std::vector<std::string_view> matmul_tile_words() {
+  std::vector<std::string_view> words;
+  for (const MatmulTileSize& size : kMatmulTileSizes) words.push_back(size.word);
+  return words;
+}
+
+// The launch parameters of every tiled matmul, then those of the variant.
+std::vector<Parameter> matmul_parameters(std::vector<Parameter> more) {
+  std::vector<Parameter> parameters{
+      {.name = "tile", .words = matmul_tile_words(), .high = kMatmulTileSizes.size() - 1},
+      {.name = "group", .words = {}, .low = 1, .high = kMatmulGroupMost}};
+  parameters.insert(parameters.end(), more.begin(), more.end());
+  return parameters;
+}
+
 Numerics scatter(bool atomics) {
   return {.product_rounded = false,
           .atomics = atomics,
@@ -32,6 +52,14 @@ Numerics attention(Exponential exponential, bool atomics) {
           .scale = Scale::reciprocal,
           .exponential = exponential,
           .division = Division::ieee};
+}
+
+// Sums in fp32 over contiguous ranges of k.
+Numerics multiplication(Partials partials) {
+  return {.product_rounded = false,
+          .tensor_cores = true,
+          .sum_order = SumOrder::contiguous,
+          .partials = partials};
 }
 
 }  // namespace
@@ -118,6 +146,9 @@ std::vector<Kernel> kernel_table() {
        kStorage,
        {4, 8, 32, 128, 256, 512},
        HALFULP_ENTRIES(graph_attention_fused_csc_split)},
+
+      {"matmul", "tile", "one block a tile, all of k", multiplication(Partials::one),
+       kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_tile), matmul_parameters({})},
   };
 }
 

@@ -1,0 +1,51 @@
+// matmul: its arguments, shared by the launchers of every variant. C = A B for matrices (m, k),
+// (k, n), (m, n); products of f16, bf16 and tf32 operands by tensor cores, of f32 by IEEE FMA, all
+// added in fp32.
+#pragma once
+#include <array>
+#include <string_view>
+
+#include "gpu/kernels/binding.hpp"
+
+namespace halfulp::gpu {
+
+// Element (i, j) lies i * stride[0] + j * stride[1] elements after data.
+struct Matrix {
+  void* data = nullptr;
+  std::int64_t stride[2] = {0, 0};
+  // The axis whose stride is 1, or -1.
+  int inner = -1;
+  // Along that axis, whole groups of 16 bytes that start at a multiple of 16 bytes are aligned.
+  bool aligned = false;
+};
+
+struct Matmul {
+  Format storage = Format::f32;  // f32, tf32, f16 or bf16; c is f32 where a and b are tf32
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  Matrix a, b;  // any strides of 0 and more
+  Matrix c;     // the output: rows contiguous, stride[1] = 1
+};
+
+// Most rows, columns and elements of k: positions are 32 bits wide, a tile past the last included.
+inline constexpr std::int64_t kMatmulSizeMost = INT32_MAX - 4096;
+
+// Tiles that launchers can be asked for, by the index that is the value of the setting `tile`: rows
+// and columns of C, and how much of k is in shared memory at a time.
+struct MatmulTileSize {
+  std::string_view word;
+  int m = 0, n = 0, k = 0;
+};
+inline constexpr std::array kMatmulTileSizes{
+    MatmulTileSize{"64x64x32", 64, 64, 32},     MatmulTileSize{"128x128x32", 128, 128, 32},
+    MatmulTileSize{"128x256x32", 128, 256, 32}, MatmulTileSize{"32x32x32", 32, 32, 32},
+    MatmulTileSize{"128x192x32", 128, 192, 32},
+};
+inline constexpr std::int64_t kMatmulTileDefault = 1;
+inline constexpr std::int64_t kMatmulGroupMost = 64;
+
+// Fills `g` from operands a, b, c; the error names the argument that is wrong.
+std::string bind(const Arguments& arguments, Matmul& g);
+
+}  // namespace halfulp::gpu

@@ -1,0 +1,97 @@
+// The body of a matmul tile for a storage type: what a block computes of a tile of C.
+//
+//   using Body = MatmulBody<T, 64, 64, 32>;         // T: __half, __nv_bfloat16, Tf32, float
+//   typename Body::Accumulators sums;               // fp32, a part in each of kThreads threads
+//   Body::clear(sums);
+//   Body::accumulate(g, row0, column0, k_begin, k_end, sums);   // += A[., k_begin:k_end) B
+//   store_tile<T, Body>(g, row0, column0, sums);                 // rounds once
+//
+// A block has kThreads threads and kSharedBytes of dynamic shared memory, which accumulate uses
+// from its beginning to its end; all threads of the block begin and end it together. k_begin is a
+// multiple of kK. Sizes are in elements.
+#pragma once
+#include <type_traits>
+
+#include "gpu/kernels/access.hpp"
+#include "gpu/kernels/launch.hpp"
+#include "gpu/kernels/matmul_body_fma.hpp"
+#include "gpu/kernels/matmul_body_mma.hpp"
+#include "gpu/kernels/matmul_partition.hpp"
+
+namespace halfulp::gpu::HALFULP_BUILD {
+
+template <class T, int kM, int kN, int kK>
+struct MatmulBody : MatmulBodyMma<T, kM, kN, kK> {
+  static constexpr int kTileM = kM, kTileN = kN, kTileK = kK;
+};
+template <int kM, int kN, int kK>
+struct MatmulBody<float, kM, kN, kK> : MatmulBodyFma<kM, kN, kK> {
+  static constexpr int kTileM = kM, kTileN = kN, kTileK = kK;
+};
+
+// The type of C's elements.
+template <class T>
+using MatmulOutput = std::conditional_t<std::is_same_v<T, Tf32>, float, T>;
+
+// Rounds the tile once to C's format and stores what lies inside of C.
+template <class T, class Body>
+__device__ inline void store_tile(const Matmul& g, std::int64_t row0, std::int64_t column0,
+                                  typename Body::Accumulators& sums) {
+  using Output = MatmulOutput<T>;
+  Output* c = static_cast<Output*>(g.c.data) + row0 * g.c.stride[0] + column0;
+  const auto rows = static_cast<int>(min(g.m - row0, std::int64_t{Body::kTileM}));
+  const auto columns = static_cast<int>(min(g.n - column0, std::int64_t{Body::kTileN}));
+  Body::for_each(sums, [&](int row, int column, float& x) {
+    if (row < rows && column < columns) c[row * g.c.stride[0] + column] = from_float<Output>(x);
+  });
+}
+
+// The value of a launch parameter, refused outside of low to high.
+inline std::int64_t matmul_setting(const Arguments& arguments, Launcher& launcher,
+                                   std::string_view name, std::int64_t fallback, std::int64_t low,
+                                   std::int64_t high) {
+  const std::int64_t value = arguments.setting(name, fallback);
+  if (value >= low && value <= high) return value;
+  launcher.refuse(name, "is " + std::to_string(value) + ", needs " + std::to_string(low) + " to " +
+                            std::to_string(high));
+  return low;
+}
+inline std::int64_t matmul_tile_setting(const Arguments& arguments, Launcher& launcher) {
+  constexpr auto kMost = static_cast<std::int64_t>(kMatmulTileSizes.size()) - 1;
+  return matmul_setting(arguments, launcher, "tile", kMatmulTileDefault, 0, kMost);
+}
+
+// C's tiles in the order that the setting `group` asks for.
+template <class Body>
+MatmulTiles matmul_tiles(const Matmul& g, const Arguments& arguments, Launcher& launcher) {
+  const std::int64_t group = matmul_setting(arguments, launcher, "group", 1, 1, kMatmulGroupMost);
+  return {(g.m + Body::kTileM - 1) / Body::kTileM, (g.n + Body::kTileN - 1) / Body::kTileN, group};
+}
+// Blocks of k in a tile.
+template <class Body>
+std::int64_t matmul_iterations(const Matmul& g) {
+  return (g.k + Body::kTileK - 1) / Body::kTileK;
+}
+
+// Calls body.operator()<T, MatmulBody<T, kM, kN, kK>>() for the storage format and the tile of
+// index `tile` in kMatmulTileSizes.
+template <class Call>
+void with_matmul_body(Format storage, std::int64_t tile, const Call& call) {
+  const auto with_type = [&]<class T>() {
+    const auto with_tile = [&]<int kTile>(const auto& next) {
+      constexpr MatmulTileSize kSize = kMatmulTileSizes[kTile];
+      if (tile == kTile) {
+        call.template operator()<T, MatmulBody<T, kSize.m, kSize.n, kSize.k>>();
+      } else if constexpr (kTile + 1 < kMatmulTileSizes.size()) {
+        next.template operator()<kTile + 1>(next);
+      }
+    };
+    with_tile.template operator()<0>(with_tile);
+  };
+  if (storage == Format::f16) return with_type.template operator()<__half>();
+  if (storage == Format::bf16) return with_type.template operator()<__nv_bfloat16>();
+  if (storage == Format::tf32) return with_type.template operator()<Tf32>();
+  with_type.template operator()<float>();
+}
+
+}  // namespace halfulp::gpu::HALFULP_BUILD

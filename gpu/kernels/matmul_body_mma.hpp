@@ -1,0 +1,217 @@
+// The tensor-core body of a matmul tile: mma on fragments of 16-bit or tf32 elements, copies by
+// cp.async several blocks of k ahead, fragments one step of k ahead. See matmul_body.hpp.
+#pragma once
+#include <cstdint>
+
+#include "gpu/kernels/matmul_loads.hpp"
+
+namespace halfulp::gpu::HALFULP_BUILD {
+
+__device__ inline void matmul_mma(__half, float (&d)[4], const unsigned (&a)[4],
+                                  const unsigned (&b)[2]) {
+  simt::mma_m16n8k16_f16(d, a, b);
+}
+__device__ inline void matmul_mma(__nv_bfloat16, float (&d)[4], const unsigned (&a)[4],
+                                  const unsigned (&b)[2]) {
+  simt::mma_m16n8k16_bf16(d, a, b);
+}
+__device__ inline void matmul_mma(Tf32, float (&d)[4], const unsigned (&a)[4],
+                                  const unsigned (&b)[2]) {
+  simt::mma_m16n8k8_tf32(d, a, b);
+}
+
+// How a block's warps share a tile.
+struct MatmulWarps {
+  int m = 1, n = 1;
+};
+constexpr MatmulWarps matmul_warps(int tile_n) {
+  if (tile_n <= 32) return {1, 2};
+  return tile_n <= 128 ? MatmulWarps{2, 2} : MatmulWarps{2, 4};
+}
+
+template <class T, int kM, int kN, int kK>
+struct MatmulBodyMma {
+  static constexpr MatmulWarps kWarps = matmul_warps(kN);
+  static constexpr int kThreads = 32 * kWarps.m * kWarps.n;
+  static constexpr int kWarpM = kM / kWarps.m;
+  static constexpr int kWarpN = kN / kWarps.n;
+  static constexpr int kStep = 32 / static_cast<int>(sizeof(T));  // k of one mma
+  static constexpr int kSteps = kK / kStep;
+  static constexpr int kFragmentsA = kWarpM / 16;
+  static constexpr int kFragmentsB = kWarpN / 16;  // each of two mma operands
+  static constexpr int kStageBytes = (kM + kN) * kK * static_cast<int>(sizeof(T));
+  static constexpr int kStages = 4 * kStageBytes <= 200 * 1024 ? 4 : 2;
+  static constexpr int kSharedBytes = kStages * kStageBytes;
+  static_assert(kWarpM % 16 == 0 && kWarpN % 16 == 0 && kK % kStep == 0);
+  static_assert(kSteps >= 2 && kSharedBytes <= 227 * 1024);
+
+  struct Accumulators {
+    float value[kFragmentsA][2 * kFragmentsB][4];
+  };
+
+  __device__ static void clear(Accumulators& sums) {
+    SIMT_UNROLL
+    for (auto& row : sums.value) {
+      SIMT_UNROLL
+      for (auto& cell : row) {
+        SIMT_UNROLL
+        for (float& x : cell) x = 0.0f;
+      }
+    }
+  }
+
+  // Adds A[row0 ..., k_begin ... k_end) B[., column0 ...), k ascending; k_begin is a multiple of
+  // kK. What lies outside of the matrices counts as zero and is not read.
+  __device__ static void accumulate(const Matmul& g, std::int64_t row0, std::int64_t column0,
+                                    std::int64_t k_begin, std::int64_t k_end, Accumulators& sums) {
+    if (k_begin >= k_end) return;
+    const Place place{row0, column0, static_cast<int>(k_begin), static_cast<int>(k_end)};
+    const bool a_inner_k = g.a.inner == 1;
+    const bool b_inner_k = g.b.inner == 0;
+    if (!g.a.aligned || !g.b.aligned) {
+      multiply<true, true, false>(g, place, sums);
+    } else if (a_inner_k && b_inner_k) {
+      multiply<true, true, true>(g, place, sums);
+    } else if (a_inner_k) {
+      multiply<true, false, true>(g, place, sums);
+    } else if (b_inner_k) {
+      multiply<false, true, true>(g, place, sums);
+    } else {
+      multiply<false, false, true>(g, place, sums);
+    }
+  }
+
+  // visit(row in the tile, column in the tile, float&) for this thread's elements; each even
+  // column is followed by the next one of the same row.
+  template <class Visit>
+  __device__ static void for_each(Accumulators& sums, Visit visit) {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int row = warp / kWarps.n * kWarpM + lane / 4;
+    const int column = warp % kWarps.n * kWarpN + lane % 4 * 2;
+    SIMT_UNROLL
+    for (int i = 0; i < kFragmentsA; ++i) {
+      SIMT_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        SIMT_UNROLL
+        for (int j = 0; j < 2 * kFragmentsB; ++j) {
+          visit(row + 16 * i + 8 * half, column + 8 * j, sums.value[i][j][2 * half]);
+          visit(row + 16 * i + 8 * half, column + 8 * j + 1, sums.value[i][j][2 * half + 1]);
+        }
+      }
+    }
+  }
+
+ private:
+  struct Place {
+    std::int64_t row0, column0;
+    int k_begin, k_end;
+  };
+  struct Fragments {
+    unsigned a[kFragmentsA][4];
+    unsigned b[kFragmentsB][4];
+  };
+
+  // 16 rows (columns of B) by one step of k, at (mn, k) of the tile. As A's operand of an mma the
+  // order of its 8x8 matrices (16-bit; 8x4 tf32) is mn first, as two operands of B it is k first.
+  template <int kMn, bool kInnerK, bool kA>
+  __device__ static void load(const unsigned char* tile, int mn, int k, unsigned (&r)[4]) {
+    using Layout = MatmulLayout<T, kMn, kK, kInnerK>;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int first = lane / 8 % 2;
+    const int second = lane / 16;
+    const int mn8 = kA ? first : second;
+    const int k8 = kA ? second : first;
+    if constexpr (kInnerK) {
+      const int row = mn + 8 * mn8 + lane % 8;
+      simt::ldmatrix_x4(r, tile + Layout::offset(row, k + kStep / 2 * k8));
+    } else if constexpr (!Layout::kSingly) {
+      const int row = k + 8 * k8 + lane % 8;
+      simt::ldmatrix_x4_trans(r, tile + Layout::offset(row, mn + 8 * mn8));
+    } else {
+      SIMT_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const int row = k + 4 * (kA ? i / 2 : i % 2) + lane % 4;
+        const int inner = mn + 8 * (kA ? i % 2 : i / 2) + lane / 4;
+        const unsigned char* chunk = tile + Layout::offset(row, inner);
+        r[i] = *reinterpret_cast<const unsigned*>(chunk + inner % 4 * 4);
+      }
+    }
+  }
+
+  template <bool kAInnerK, bool kBInnerK>
+  __device__ static void load(const unsigned char* stage, int step, Fragments& to) {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int row = warp / kWarps.n * kWarpM;
+    const int column = warp % kWarps.n * kWarpN;
+    const unsigned char* stage_b = stage + kM * kK * static_cast<int>(sizeof(T));
+    SIMT_UNROLL
+    for (int i = 0; i < kFragmentsA; ++i) {
+      load<kM, kAInnerK, true>(stage, row + 16 * i, step * kStep, to.a[i]);
+    }
+    SIMT_UNROLL
+    for (int j = 0; j < kFragmentsB; ++j) {
+      load<kN, kBInnerK, false>(stage_b, column + 16 * j, step * kStep, to.b[j]);
+    }
+  }
+
+  __device__ static void multiply(const Fragments& x, Accumulators& sums) {
+    SIMT_UNROLL
+    for (int j = 0; j < kFragmentsB; ++j) {
+      const unsigned low[2] = {x.b[j][0], x.b[j][1]};
+      const unsigned high[2] = {x.b[j][2], x.b[j][3]};
+      SIMT_UNROLL
+      for (int i = 0; i < kFragmentsA; ++i) {
+        matmul_mma(T{}, sums.value[i][2 * j], x.a[i], low);
+        matmul_mma(T{}, sums.value[i][2 * j + 1], x.a[i], high);
+      }
+    }
+  }
+
+  // Block `i` of k is in stage i % kStages. While it is multiplied, the copies of the kStages - 1
+  // blocks after it are under way; past the last one they are zeros and read nothing.
+  template <bool kAInnerK, bool kBInnerK, bool kAsync>
+  __device__ static void multiply(const Matmul& g, const Place& place, Accumulators& sums) {
+    auto* shared = simt::dynamic_shared<unsigned char>();
+    const int thread = static_cast<int>(threadIdx.x);
+    MatmulCopier<T, kM, kK, kAInnerK, kAsync, kThreads> copy_a(side_a(g, place.row0), place.row0,
+                                                               place.k_begin, place.k_end, thread);
+    MatmulCopier<T, kN, kK, kBInnerK, kAsync, kThreads> copy_b(
+        side_b(g, place.column0), place.column0, place.k_begin, place.k_end, thread);
+    const auto copy = [&](unsigned char* stage) {
+      copy_a.copy(stage);
+      copy_b.copy(stage + kM * kK * static_cast<int>(sizeof(T)));
+      simt::cp_async_commit();
+    };
+    SIMT_UNROLL
+    for (int i = 0; i + 1 < kStages; ++i) copy(shared + i * kStageBytes);
+    simt::cp_async_wait<kStages - 2>();
+    __syncthreads();
+
+    Fragments fragments[2];
+    load<kAInnerK, kBInnerK>(shared, 0, fragments[0]);
+    int read = 0;
+    int write = kStages - 1;
+    for (int k = place.k_begin; k < place.k_end; k += kK) {
+      SIMT_UNROLL
+      for (int step = 0; step < kSteps; ++step) {
+        if (step + 1 == kSteps) {  // the last fragments of this block are in registers
+          simt::cp_async_wait<kStages - 2>();
+          __syncthreads();
+          read = read + 1 == kStages ? 0 : read + 1;
+        }
+        load<kAInnerK, kBInnerK>(shared + read * kStageBytes, (step + 1) % kSteps,
+                                 fragments[(step + 1) % 2]);
+        if (step == 0) {  // into the stage that all threads left before the last barrier
+          copy(shared + write * kStageBytes);
+          write = write + 1 == kStages ? 0 : write + 1;
+        }
+        multiply(fragments[step % 2], sums);
+      }
+    }
+    simt::cp_async_wait<0>();
+    __syncthreads();
+  }
+};
+
+}  // namespace halfulp::gpu::HALFULP_BUILD
