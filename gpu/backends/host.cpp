@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "gpu/backends/image.hpp"
@@ -34,8 +35,44 @@ class Blocks {
   std::size_t used_ = 0;
 };
 
-// The locks of one run: zero at first, then as the last launch left them.
-using Locks = std::map<std::string, std::vector<std::uint32_t>, std::less<>>;
+// The locks of one run, between guard bands: zero at first, then as the last launch left them. A
+// launch that leaves one set ends the run, so that no later one waits for it in vain.
+class Locks {
+ public:
+  // The words of this name; those that are new are zero.
+  std::span<std::uint32_t> take(std::string_view name, std::int64_t count) {
+    std::vector<std::uint32_t>& block = blocks_[std::string(name)];
+    const std::size_t held = block.empty() ? 0 : block.size() - 2 * kGuardWords;
+    const auto wanted = static_cast<std::size_t>(count);
+    if (held < wanted || block.empty()) {
+      block.resize(wanted + 2 * kGuardWords);
+      const auto bytes = std::as_writable_bytes(std::span(block));
+      fill_pattern(bytes.first(kGuardBytes), guard_bits(Format::f32), 4);
+      fill_pattern(bytes.last(kGuardBytes), guard_bits(Format::f32), 4);
+      std::fill(block.begin() + kGuardWords + static_cast<std::ptrdiff_t>(held),
+                block.end() - kGuardWords, 0u);
+    }
+    return words(block);
+  }
+
+  Fault inspect() {
+    for (auto& [name, block] : blocks_) {
+      if (Fault fault = inspect_workspace_guards(name, std::as_bytes(std::span(block)))) {
+        return fault;
+      }
+      if (Fault fault = inspect_locks(name, words(block))) return fault;
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kGuardWords = kGuardBytes / sizeof(std::uint32_t);
+  static std::span<std::uint32_t> words(std::vector<std::uint32_t>& block) {
+    return std::span(block).subspan(kGuardWords, block.size() - 2 * kGuardWords);
+  }
+
+  std::map<std::string, std::vector<std::uint32_t>, std::less<>> blocks_;
+};
 
 // Workspaces between guard bands, poisoned at every take.
 class HostWorkspaces : public Workspaces {
@@ -56,10 +93,11 @@ class HostWorkspaces : public Workspaces {
   }
 
   std::uint32_t* locks(std::string_view name, std::int64_t count) override {
-    std::vector<std::uint32_t>& words = locks_[std::string(name)];
-    words.resize(static_cast<std::size_t>(count));
-    if (count > 0) {
-      session_.watch(words.data(), words.size() * sizeof words[0], std::string(name),
+    const std::span<std::uint32_t> words = locks_.take(name, count);
+    const bool watched = std::ranges::find(locks_taken_, name) != locks_taken_.end();
+    if (count > 0 && !watched) {
+      locks_taken_.emplace_back(name);
+      session_.watch(words.data(), words.size_bytes(), std::string(name),
                      simt::Contents::initialised, sizeof words[0]);
     }
     return words.data();
@@ -69,10 +107,7 @@ class HostWorkspaces : public Workspaces {
     for (const Taken& taken : taken_) {
       if (Fault fault = inspect_workspace_guards(taken.name, taken.block)) return fault;
     }
-    for (const auto& [name, words] : locks_) {
-      if (Fault fault = inspect_locks(name, words)) return fault;
-    }
-    return {};
+    return locks_.inspect();
   }
 
  private:
@@ -89,6 +124,7 @@ class HostWorkspaces : public Workspaces {
   Fill fill_;
   Locks& locks_;
   std::vector<Taken> taken_;
+  std::vector<std::string> locks_taken_;
 };
 
 FaultKind translate(simt::FaultKind kind) {
@@ -115,6 +151,8 @@ FaultKind translate(simt::FaultKind kind) {
       return FaultKind::race;
     case simt::FaultKind::budget:
       return FaultKind::timed_out;
+    case simt::FaultKind::no_memory:
+      return FaultKind::no_memory;
   }
   return FaultKind::crashed;
 }
@@ -131,6 +169,18 @@ simt::Order translate(Order order) {
       return simt::Order::exhaustive;
   }
   return simt::Order::round_robin;
+}
+
+// When a cp.async lands differs from order to order, so that a missing wait and a buffer reused
+// too early both show.
+simt::Landing landing_in(simt::Order order) {
+  if (order == simt::Order::reverse) return simt::Landing::at_issue;
+  return order == simt::Order::burst ? simt::Landing::random : simt::Landing::at_wait;
+}
+
+void set_order(simt::Config& config, simt::Order order) {
+  config.order = order;
+  config.landing = landing_in(order);
 }
 
 Fault verdict_of(const Status& status, const simt::Session& session) {
@@ -167,19 +217,30 @@ Fault call(EntryPoint entry, const Problem& problem, Image& image, Fill fill,
   return workspaces.inspect();
 }
 
+simt::Config config_of(Backend backend) {
+  simt::Config config;
+  config.checked = backend == Backend::host_checked;
+  config.tensor_core = simt::kTensorCoreHopper;  // as numerics_on declares
+  return config;
+}
+
 }  // namespace
 
 Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
                  const Schedule& schedule) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const auto out_of_time = [&] {
+    const std::chrono::duration<double> taken = Clock::now() - start;
+    return schedule.time_max_s > 0 && taken.count() >= schedule.time_max_s;
+  };
   Image image(problem);
   Outcome outcome;
   simt::Explorer explorer(schedule.preemption_bound);
-  simt::Config config;
-  config.order = translate(schedule.order);
+  simt::Config config = config_of(backend);
+  set_order(config, translate(schedule.order));
   config.seed = schedule.seed;
   config.resident = schedule.resident;
-  config.checked = backend == Backend::host_checked;
-  config.tensor_core = simt::kTensorCoreHopper;
   if (schedule.order == Order::exhaustive) config.explorer = &explorer;
 
   Locks locks;
@@ -192,13 +253,14 @@ Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
     add_distinct(outcome.outputs, after_nan);
     if (schedule.order != Order::exhaustive) break;
     outcome.schedules_exhausted = !explorer.next();
-  } while (!outcome.schedules_exhausted && explorer.schedules() < schedule.schedules_max);
+  } while (!outcome.schedules_exhausted && explorer.schedules() < schedule.schedules_max &&
+           !out_of_time());
 
   // The second fill runs under one schedule, another one than the first: neither what was in memory
   // nor who came first may matter to a kernel that declares itself repeatable.
   config.explorer = nullptr;
-  config.order =
-      schedule.order == Order::round_robin ? simt::Order::reverse : simt::Order::round_robin;
+  set_order(config,
+            schedule.order == Order::round_robin ? simt::Order::reverse : simt::Order::round_robin);
   outcome.fault = call(entry, problem, image, Fill::large, config, locks);
   ++outcome.launches;
   if (outcome.fault) return outcome;
@@ -210,8 +272,7 @@ Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
 
 Timing host_time(EntryPoint entry, Backend backend, const Problem& problem, int repeats) {
   Image image(problem);
-  simt::Config config;
-  config.checked = backend == Backend::host_checked;
+  const simt::Config config = config_of(backend);
   Locks locks;
   std::vector<double> times_us;
   for (int i = 0; i <= repeats; ++i) {

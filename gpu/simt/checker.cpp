@@ -97,6 +97,9 @@ void Checker::touch(std::uintptr_t address, std::size_t bytes, Touch kind, Place
          [&] { return describe(attempt) + " to " + region->element(address) + ", an input"; });
   }
   const Region::Span span = region->cells(address, bytes);
+  if (span.first == nullptr) {
+    fail(FaultKind::no_memory, [&] { return "no memory to check accesses to " + region->name(); });
+  }
   for (Cell* cell = span.first; cell != span.last; ++cell) check_cell(*region, *cell, attempt);
 }
 

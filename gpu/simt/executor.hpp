@@ -155,6 +155,8 @@ class OutsideKernel {
   OutsideKernel& operator=(const OutsideKernel&) = delete;
 };
 
+// launch.cpp: the blockIdx of a block of the grid, which start in this order.
+uint3 block_index(const Launch& launch, std::uint64_t linear);
 // launch.cpp: makes the next block of the grid resident in this slot; `block` has ended; `thread`
 // has ended.
 void start_block(Launch& launch, Block& block);

@@ -67,6 +67,23 @@ std::string check_limits(uint3 grid, uint3 block, std::size_t shared_bytes) {
   return {};
 }
 
+// Takes the memory of the launch's slots before anything runs: fibers must not throw.
+bool reserve(Launch& launch) {
+  auto& blocks = launch.pool.blocks;
+  while (blocks.size() < static_cast<std::size_t>(launch.slots)) {
+    blocks.push_back(std::make_unique<Block>());
+    blocks.back()->slot = static_cast<int>(blocks.size()) - 1;
+  }
+  for (int i = 0; i < launch.slots; ++i) {
+    Block& block = launch.slot(i);
+    if (block.threads.size() < launch.threads_per_block) {
+      block.threads.resize(launch.threads_per_block);
+    }
+    if (!block.shared.reserve()) return false;
+  }
+  return true;
+}
+
 // The main fiber has got control back: everything has ended, a fault is recorded, or nobody can go
 // on.
 void conclude(Launch& launch) {
@@ -98,21 +115,22 @@ void run(Launch& launch) {
 
 Pool::Pool() : fibers(run_threads) {}
 
+uint3 block_index(const Launch& launch, std::uint64_t linear) {
+  const std::uint64_t x = launch.grid.x;
+  const std::uint64_t y = launch.grid.y;
+  return {static_cast<unsigned>(linear % x), static_cast<unsigned>(linear / x % y),
+          static_cast<unsigned>(linear / x / y)};
+}
+
 void start_block(Launch& launch, Block& block) {
   block.resident = launch.blocks_started < launch.blocks;
   if (!block.resident) return;
   block.linear = launch.blocks_started++;
-  const std::uint64_t x = launch.grid.x;
-  const std::uint64_t y = launch.grid.y;
-  block.index = {static_cast<unsigned>(block.linear % x),
-                 static_cast<unsigned>(block.linear / x % y),
-                 static_cast<unsigned>(block.linear / x / y)};
+  block.index = block_index(launch, block.linear);
   block.live = launch.threads_per_block;
   block.cursor = launch.config.order == Order::reverse ? 0 : kBlockWarpsMax * kWarpLanes - 1;
   block.barrier = {};
   block.warps_ready = 0;
-  if (block.threads.size() < launch.threads_per_block)
-    block.threads.resize(launch.threads_per_block);
   for (unsigned w = 0; w < kBlockWarpsMax; ++w) {
     const unsigned lanes = w < launch.warps_per_block
                                ? std::min(launch.threads_per_block - w * kWarpLanes, kWarpLanes)
@@ -211,10 +229,10 @@ Status launch(void* session_pointer, uint3 grid, uint3 block, std::size_t shared
   launch.blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   launch.slots =
       static_cast<int>(std::min(launch.blocks, static_cast<std::uint64_t>(config.resident)));
-  auto& blocks = launch.pool.blocks;
-  while (blocks.size() < static_cast<std::size_t>(launch.slots)) {
-    blocks.push_back(std::make_unique<Block>());
-    blocks.back()->slot = static_cast<int>(blocks.size()) - 1;
+  if (!reserve(launch)) {
+    session.record({FaultKind::no_memory, "no memory for " + std::to_string(launch.slots) +
+                                              " resident blocks; lower the resident limit"});
+    return {session.fault().text};
   }
   ++session.counters().launches;
   if (launch.checker != nullptr) {
@@ -236,7 +254,8 @@ void* shared_variable(const void* key, std::size_t bytes, std::size_t element_by
   if (variable == nullptr) {
     fail(launch, FaultKind::launch_error, [&] {
       return std::string("static shared memory with ") + name + " is over " +
-             std::to_string(SharedMemory::kStaticBytesMax) + " bytes";
+             std::to_string(SharedMemory::kStaticBytesMax) +
+             " bytes, or with the dynamic part over " + std::to_string(SharedMemory::kBytesMax);
     });
   }
   if (created && launch.checker != nullptr) {

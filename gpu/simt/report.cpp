@@ -58,8 +58,10 @@ std::string describe_stuck(const Launch& launch) {
     text += "\n  and " + std::to_string(counts.size() - kLinesMax) + " more places";
   const std::uint64_t never = launch.blocks - launch.blocks_started;
   if (never > 0) {
-    text += "\n  " + std::to_string(never) + " blocks never became resident (limit " +
-            std::to_string(launch.config.resident) + ")";
+    text += "\n  " + std::to_string(never) + (never == 1 ? " block" : " blocks") +
+            " never became resident (limit " + std::to_string(launch.config.resident) +
+            "): " + print(block_index(launch, launch.blocks_started));
+    if (never > 1) text += " to " + print(block_index(launch, launch.blocks - 1));
   }
   return text;
 }

@@ -212,7 +212,7 @@ void dispatch(Launch& launch, Fiber& self, Thread* next) {
   if (next->fiber == nullptr) {
     next->fiber = launch.pool.fibers.take();
     if (next->fiber == nullptr) {
-      fail(launch, FaultKind::budget, [&] {
+      fail(launch, FaultKind::no_memory, [&] {
         return "no memory for another stack; lower the resident limit of " +
                std::to_string(launch.config.resident) + " blocks";
       });

@@ -32,16 +32,15 @@ std::string Region::element(std::uintptr_t address) const {
 }
 
 Region::Cells Region::allocate(std::size_t count) {
-  auto* cells = static_cast<Cell*>(std::calloc(count, sizeof(Cell)));
-  if (cells == nullptr) throw std::bad_alloc();
-  return Cells(cells);
+  return Cells(static_cast<Cell*>(std::calloc(count, sizeof(Cell))));
 }
 
-void Region::split() {
+bool Region::split() {
   --shift_;
-  if (cells_ == nullptr) return;
+  if (cells_ == nullptr) return true;
   const std::size_t count = (end_ - begin_ + (std::size_t{1} << shift_) - 1) >> shift_;
   Cells finer = allocate(count);
+  if (finer == nullptr) return false;
   for (std::size_t i = 0; i < count; ++i) {
     finer[i] = cells_[i / 2];
     // Two cells must not own one reader set.
@@ -52,12 +51,16 @@ void Region::split() {
     }
   }
   cells_ = std::move(finer);
+  return true;
 }
 
 Region::Span Region::cells(std::uintptr_t address, std::size_t bytes) {
-  while (shift_ > 0 && ((address | bytes) & ((std::size_t{1} << shift_) - 1)) != 0) split();
+  while (shift_ > 0 && ((address | bytes) & ((std::size_t{1} << shift_) - 1)) != 0) {
+    if (!split()) return {nullptr, nullptr};
+  }
   if (cells_ == nullptr) {
     cells_ = allocate((end_ - begin_ + (std::size_t{1} << shift_) - 1) >> shift_);
+    if (cells_ == nullptr) return {nullptr, nullptr};
   }
   Cell* first = &cells_[(address - begin_) >> shift_];
   return {first, first + (bytes >> shift_)};

@@ -52,7 +52,8 @@ class Region {
   const std::string& name() const { return name_; }
   std::string element(std::uintptr_t address) const;  // "out, element 5 (byte 20)"
 
-  // The cells of bytes that lie inside, split as fine as this access needs.
+  // The cells of bytes that lie inside, split as fine as this access needs; null without memory for
+  // them.
   struct Span {
     Cell* first;
     Cell* last;
@@ -73,8 +74,8 @@ class Region {
   };
   using Cells =
       std::unique_ptr<Cell[], Free>;  // zeroed by the system, so that untouched pages cost nothing
-  static Cells allocate(std::size_t count);
-  void split();
+  static Cells allocate(std::size_t count);  // nullptr: no memory
+  bool split();
 
   std::uintptr_t begin_, end_;
   std::string name_;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace halfulp::gpu::simt {
 namespace {
@@ -18,20 +17,22 @@ constexpr std::size_t kArenaBytes = SharedMemory::kBytesMax + 1024 * (kGapBytes 
 
 void SharedMemory::Free::operator()(char* p) const { std::free(p); }
 
+bool SharedMemory::reserve() {
+  if (arena_ == nullptr) arena_.reset(static_cast<char*>(std::aligned_alloc(128, kArenaBytes)));
+  return arena_ != nullptr;
+}
+
 void SharedMemory::begin_block(std::size_t dynamic_bytes) {
   variables_.clear();
   used_ = 0;
   static_bytes_ = 0;
+  dynamic_bytes_ = dynamic_bytes;
   dynamic_ = nullptr;
   if (dynamic_bytes > 0) dynamic_ = place(nullptr, dynamic_bytes, 128, "dynamic shared")->data;
 }
 
 const SharedMemory::Variable* SharedMemory::place(const void* key, std::size_t bytes,
                                                   std::size_t alignment, const char* name) {
-  if (arena_ == nullptr) {
-    arena_.reset(static_cast<char*>(std::aligned_alloc(128, kArenaBytes)));
-    if (arena_ == nullptr) throw std::bad_alloc();
-  }
   const std::size_t begin = (used_ + kGapBytes + alignment - 1) / alignment * alignment;
   if (begin + bytes + kGapBytes > kArenaBytes) return nullptr;
   char* data = arena_.get() + begin;
@@ -50,8 +51,10 @@ const SharedMemory::Variable* SharedMemory::variable(const void* key, std::size_
     if (v.key == key) return &v;
   }
   created = true;
-  const std::size_t total = used_ + bytes;
-  if (static_bytes_ + bytes > kStaticBytesMax || total > kArenaBytes) return nullptr;
+  if (static_bytes_ + bytes > kStaticBytesMax ||
+      static_bytes_ + bytes + dynamic_bytes_ > kBytesMax) {
+    return nullptr;
+  }
   static_bytes_ += bytes;
   return place(key, bytes, 16, name);
 }

@@ -21,11 +21,12 @@ class SharedMemory {
     std::size_t bytes;
   };
 
+  // Takes the memory that the other functions need; false without it.
+  bool reserve();
   // Forgets the last block's variables and makes the dynamic part, of the exact size, 128-byte
   // aligned.
   void begin_block(std::size_t dynamic_bytes);
-  // The variable of this key, 16-byte aligned; made on the first call. nullptr: over the static
-  // limit.
+  // The variable of this key, 16-byte aligned; made on the first call. nullptr: over a limit.
   const Variable* variable(const void* key, std::size_t bytes, const char* name, bool& created);
   void* dynamic() const { return dynamic_; }
   bool contains(const void* address, std::size_t bytes) const;
@@ -45,6 +46,7 @@ class SharedMemory {
   char* dynamic_ = nullptr;
   std::size_t used_ = 0;
   std::size_t static_bytes_ = 0;
+  std::size_t dynamic_bytes_ = 0;
 };
 
 }  // namespace halfulp::gpu::simt

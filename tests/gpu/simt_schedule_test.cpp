@@ -19,7 +19,7 @@ TEST(SimtSchedule, TooFewResidentBlocksDeadlock) {
       EXPECT_EQ(result.fault.kind, FaultKind::deadlock);
       for (const char* part :
            {"spins at simt_kernels.cpp:", "waits in __syncthreads at simt_kernels.cpp:",
-            "127 threads", "1 blocks never became resident (limit 2)"}) {
+            "127 threads", "1 block never became resident (limit 2): (2,0,0)"}) {
         EXPECT_NE(result.fault.text.find(part), std::string::npos) << part << "\n"
                                                                    << result.fault.text;
       }
