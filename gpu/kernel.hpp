@@ -69,6 +69,8 @@ struct Parameter {
   std::vector<std::string_view> words;
   std::int64_t low = 0;
   std::int64_t high = 0;
+  // A number of blocks that wait for each other: refused where more than can be resident.
+  bool resident = false;
 };
 
 struct Kernel {
