@@ -7,7 +7,7 @@
 #include "gpu/simt/checker.hpp"
 #include "gpu/simt/report.hpp"
 #include "gpu/simt/scheduler.hpp"
-#include "gpu/simt/tensor_core.hpp"
+#include "gpu/simt/tensor_tile.hpp"
 
 namespace halfulp::gpu::simt {
 namespace {
@@ -51,41 +51,33 @@ void complete_ldmatrix(Launch& launch, Block& block, unsigned w, const Collectiv
   }
 }
 
-using Row = std::array<Factor, 16>;
-struct Operands {
-  std::array<Row, 16> a;  // a[m][k]
-  std::array<Row, 8> b;   // b[n][k]
-};
-
 // m16n8k16, 16-bit: with g = lane / 4 and t = lane % 4 * 2, the halves h of each register are
 // a0 (g, t+h)  a1 (g+8, t+h)  a2 (g, t+8+h)  a3 (g+8, t+8+h);  b0 (k t+h, n g)  b1 (k t+8+h, n g).
-void gather_16_bit(Operands& x, unsigned lane, const Fragments& from) {
+void gather_16_bit(TileFactors& x, unsigned lane, const Fragments& from) {
   const unsigned g = lane / 4;
   const unsigned t = lane % 4 * 2;
   for (unsigned h = 0; h < 2; ++h) {
-    const auto half = [h, &from](unsigned bits) {
-      return decode(from.format, bits >> 16 * h & 0xffff);
-    };
+    const auto half = [h](unsigned bits) { return bits >> 16 * h & 0xffff; };
     x.a[g][t + h] = half(from.a[0]);
     x.a[g + 8][t + h] = half(from.a[1]);
     x.a[g][t + 8 + h] = half(from.a[2]);
     x.a[g + 8][t + 8 + h] = half(from.a[3]);
-    x.b[g][t + h] = half(from.b[0]);
-    x.b[g][t + 8 + h] = half(from.b[1]);
+    x.b[t + h][g] = half(from.b[0]);
+    x.b[t + 8 + h][g] = half(from.b[1]);
   }
 }
 
 // m16n8k8, tf32: with g = lane / 4 and t = lane % 4,
 // a0 (g, t)  a1 (g+8, t)  a2 (g, t+4)  a3 (g+8, t+4);  b0 (k t, n g)  b1 (k t+4, n g).
-void gather_tf32(Operands& x, unsigned lane, const Fragments& from) {
+void gather_tf32(TileFactors& x, unsigned lane, const Fragments& from) {
   const unsigned g = lane / 4;
   const unsigned t = lane % 4;
-  x.a[g][t] = decode(from.format, from.a[0]);
-  x.a[g + 8][t] = decode(from.format, from.a[1]);
-  x.a[g][t + 4] = decode(from.format, from.a[2]);
-  x.a[g + 8][t + 4] = decode(from.format, from.a[3]);
-  x.b[g][t] = decode(from.format, from.b[0]);
-  x.b[g][t + 4] = decode(from.format, from.b[1]);
+  x.a[g][t] = from.a[0];
+  x.a[g + 8][t] = from.a[1];
+  x.a[g][t + 4] = from.a[2];
+  x.a[g + 8][t + 4] = from.a[3];
+  x.b[t][g] = from.b[0];
+  x.b[t + 4][g] = from.b[1];
 }
 
 // c and d, all shapes: d0, d1 (g, t) and (g, t+1); d2, d3 (g+8, t) and (g+8, t+1), t = lane % 4 *
@@ -97,23 +89,23 @@ void complete_mma(Launch& launch, Block& block, unsigned w, const Collective& se
     return *static_cast<const Fragments*>(lanes[lane].input);
   };
   const FactorFormat format = fragments(0).format;
-  const std::size_t depth = format == FactorFormat::tf32 ? 8 : 16;
-  Operands x;
+  TileFactors factors;
+  float d[kTileRows][kTileColumns];
   for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+    const Fragments& from = fragments(lane);
     if (format == FactorFormat::tf32) {
-      gather_tf32(x, lane, fragments(lane));
+      gather_tf32(factors, lane, from);
     } else {
-      gather_16_bit(x, lane, fragments(lane));
+      gather_16_bit(factors, lane, from);
     }
+    std::memcpy(&d[lane / 4][lane % 4 * 2], from.d, 8);
+    std::memcpy(&d[lane / 4 + 8][lane % 4 * 2], from.d + 2, 8);
   }
+  multiply_add_tile(launch.config.tensor_core, format, factors, d);
   for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
-    float* d = fragments(lane).d;
-    for (unsigned e = 0; e < 4; ++e) {
-      const Row& a = x.a[lane / 4 + 8 * (e / 2)];
-      const Row& b = x.b[lane % 4 * 2 + e % 2];
-      d[e] = multiply_add(launch.config.tensor_core, format, d[e], std::span(a).first(depth),
-                          std::span(b).first(depth));
-    }
+    float* to = fragments(lane).d;
+    std::memcpy(to, &d[lane / 4][lane % 4 * 2], 8);
+    std::memcpy(to + 2, &d[lane / 4 + 8][lane % 4 * 2], 8);
   }
 }
 
