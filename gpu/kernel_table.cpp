@@ -62,6 +62,23 @@ Numerics multiplication(Partials partials) {
           .partials = partials};
 }
 
+// Partial sums in fp32, or in C's format where it is stored and added to by several programs.
+Numerics streamk(bool atomics, bool partial_in_output) {
+  Numerics numerics = multiplication(Partials::programs);
+  numerics.atomics = atomics;
+  numerics.repeatable = false;
+  numerics.partial_in_output = partial_in_output;
+  return numerics;
+}
+Numerics streamk_repeatable() { return multiplication(Partials::programs); }
+
+// `resident`: programs wait for each other.
+std::vector<Parameter> streamk_parameters(bool resident = false) {
+  return matmul_parameters(
+      {{.name = "programs", .words = {}, .high = 65536, .resident = resident},
+       {.name = "two_tile", .words = {}, .high = 1}});
+}
+
 }  // namespace
 
 std::vector<Kernel> kernel_table() {
@@ -149,6 +166,46 @@ std::vector<Kernel> kernel_table() {
 
       {"matmul", "tile", "one block a tile, all of k", multiplication(Partials::one),
        kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_tile), matmul_parameters({})},
+      {"matmul",
+       "streamk_atomic",
+       "programs share tiles: fp32 atomics, then a rounding pass",
+       streamk(true, false),
+       kMatmulStorage,
+       kMatmulEdges,
+       HALFULP_ENTRIES(matmul_streamk_atomic),
+       streamk_parameters()},
+      {"matmul",
+       "streamk_atomic_half",
+       "programs share tiles: atomics of C's format",
+       streamk(false, true),
+       {Format::f16, Format::bf16},
+       kMatmulEdges,
+       HALFULP_ENTRIES(matmul_streamk_atomic_half),
+       streamk_parameters()},
+      {"matmul",
+       "streamk_lock3",
+       "programs share tiles: the first to arrive stores, the others add",
+       streamk(true, true),
+       kMatmulStorage,
+       kMatmulEdges,
+       HALFULP_ENTRIES(matmul_streamk_lock3),
+       streamk_parameters()},
+      {"matmul",
+       "streamk_lock",
+       "programs share tiles: the one with the last k stores, the others add",
+       streamk(true, true),
+       kMatmulStorage,
+       kMatmulEdges,
+       HALFULP_ENTRIES(matmul_streamk_lock),
+       streamk_parameters(true)},
+      {"matmul",
+       "streamk_workspace",
+       "programs share tiles: the last to arrive adds all sums in order of k",
+       streamk_repeatable(),
+       kMatmulStorage,
+       kMatmulEdges,
+       HALFULP_ENTRIES(matmul_streamk_workspace),
+       streamk_parameters()},
   };
 }
 
