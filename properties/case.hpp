@@ -32,6 +32,7 @@ struct Field {
   double high = 0;
   std::string_view words{};  // "f32|f16|bf16"
   bool always = false;       // printed even when it has its fallback value
+  bool parameter = false;    // a launch parameter (properties/parameters.hpp)
   std::string_view help{};
 };
 

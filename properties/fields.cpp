@@ -86,7 +86,7 @@ std::vector<Field> with_common_fields(std::span<const Field> own, CommonWords wo
   fields.push_back({.name = "in",
                     .kind = FieldKind::word,
                     .fallback = "f32",
-                    .words = "f32|f16|bf16",
+                    .words = words.storage,
                     .always = true,
                     .help = "storage format of every floating-point operand"});
   fields.insert(fields.end(), own.begin(), own.end());

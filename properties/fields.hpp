@@ -21,6 +21,7 @@ namespace halfulp::properties {
 struct CommonWords {
   std::string_view fills;
   std::string_view laws;  // names only; `none` is added
+  std::string_view storage = "f32|f16|bf16";
 };
 std::vector<Field> with_common_fields(std::span<const Field> own, CommonWords words);
 

@@ -21,8 +21,8 @@ bool serves(const Fill& fill, std::string_view operation) {
 std::span<const Fill> fills() {
   static const std::vector<Fill> table = [] {
     std::vector<Fill> rows;
-    for (const auto part :
-         {general_fills(), vector_add_fills(), scatter_fills(), attention_fills()}) {
+    for (const auto part : {general_fills(), vector_add_fills(), scatter_fills(), attention_fills(),
+                            matmul_fills()}) {
       rows.insert(rows.end(), part.begin(), part.end());
     }
     return rows;

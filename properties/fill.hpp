@@ -20,7 +20,7 @@ namespace halfulp::properties {
 
 // What an operand means to a fill. Also its stream of random numbers: the values are part of every
 // seed's meaning and never change.
-enum class Quantity : std::uint32_t { x = 1, y, values, scores, q, k, v, e };
+enum class Quantity : std::uint32_t { x = 1, y, values, scores, q, k, v, e, a, b };
 
 // Everything that a fill may look at.
 struct Scene {
@@ -28,15 +28,16 @@ struct Scene {
   reference::Format format = reference::Format::fp32;
   std::int64_t heads = 1;
   std::int64_t dim = 1;
+  std::int64_t m = 0, n = 0, k = 0;     // matmul
   std::vector<Quantity> quantities;     // the problem's floating-point inputs, in order
   std::vector<std::int64_t> outer;      // the outermost extent of each
-  const Graph* graph = nullptr;         // nullptr: vector_add
+  const Graph* graph = nullptr;         // nullptr: vector_add, matmul
   std::vector<std::int32_t> in_degree;  // (nodes)
   std::vector<std::int32_t> rank;  // (edges): how many edges before this one enter the same node
 };
 Scene make_scene(std::uint64_t seed, reference::Format format, const Graph* graph);
 
-// Coordinates of an element: (i, head, channel), (i, head) or (i).
+// Coordinates of an element: (i, head, channel), (i, head), (i) or (row, column).
 struct Place {
   std::uint64_t i = 0, j = 0, k = 0;
 };
@@ -66,10 +67,18 @@ inline Draw draw(const Scene& scene, Quantity quantity, const Place& place) {
 }
 
 // The rules themselves: fill_general.cpp, fill_vector_add.cpp, fill_scatter.cpp,
-// fill_attention.cpp.
+// fill_attention.cpp, fill_matmul.cpp.
 std::span<const Fill> general_fills();
 std::span<const Fill> vector_add_fills();
 std::span<const Fill> scatter_fills();
 std::span<const Fill> attention_fills();
+std::span<const Fill> matmul_fills();
+
+// What general fills of the same names are for matmul, where values are multiplied.
+std::uint64_t matmul_wide(const Scene& scene, Quantity quantity, const Place& place);
+std::uint64_t matmul_cancelling(const Scene& scene, Quantity quantity, const Place& place);
+std::uint64_t matmul_subnormal(const Scene& scene, Quantity quantity, const Place& place);
+std::uint64_t matmul_huge(const Scene& scene, Quantity quantity, const Place& place);
+std::uint64_t matmul_special(const Scene& scene, Quantity quantity, const Place& place);
 
 }  // namespace halfulp::properties

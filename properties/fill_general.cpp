@@ -9,7 +9,10 @@ namespace {
 
 using reference::Format;
 
-constexpr std::string_view kAll = "vector_add|scatter_normalize|graph_attention";
+constexpr std::string_view kAll = "vector_add|scatter_normalize|graph_attention|matmul";
+constexpr std::string_view kAdded = "vector_add|scatter_normalize|graph_attention";
+
+bool of_matmul(Quantity quantity) { return quantity == Quantity::a || quantity == Quantity::b; }
 
 std::uint64_t ones(const Scene& scene, Quantity, const Place&) { return number(scene.format, 1); }
 
@@ -54,6 +57,7 @@ std::uint64_t positive_fill(const Scene& scene, Quantity quantity, const Place& 
 }
 
 std::uint64_t wide(const Scene& scene, Quantity quantity, const Place& place) {
+  if (of_matmul(quantity)) return matmul_wide(scene, quantity, place);
   if (quantity == Quantity::scores) return score(scene, place, 0);
   const bool half = scene.format == Format::fp16;
   const bool logit = quantity == Quantity::q || quantity == Quantity::k || quantity == Quantity::e;
@@ -65,6 +69,7 @@ std::uint64_t wide(const Scene& scene, Quantity quantity, const Place& place) {
 
 // Large values of alternating sign whose sums are small.
 std::uint64_t cancelling(const Scene& scene, Quantity quantity, const Place& place) {
+  if (of_matmul(quantity)) return matmul_cancelling(scene, quantity, place);
   const Draw bits = draw(scene, quantity, place);
   const auto noise = static_cast<std::int64_t>(bits.words[2] >> 12);  // 20 bits
   const std::int64_t large = (std::int64_t{64} << 20) + noise;
@@ -87,11 +92,15 @@ std::uint64_t cancelling(const Scene& scene, Quantity quantity, const Place& pla
     case Quantity::q:
     case Quantity::k:
       return positive(scene.format, bits);
+    case Quantity::a:
+    case Quantity::b:
+      break;
   }
   return 0;
 }
 
 std::uint64_t subnormal(const Scene& scene, Quantity quantity, const Place& place) {
+  if (of_matmul(quantity)) return matmul_subnormal(scene, quantity, place);
   if (quantity == Quantity::scores) return score(scene, place, 0);
   if (quantity == Quantity::q || quantity == Quantity::k)
     return normal_fill(scene, quantity, place);
@@ -108,6 +117,7 @@ std::uint64_t subnormal(const Scene& scene, Quantity quantity, const Place& plac
 // Near the largest finite number where one addition may overflow; as large as fp32 sums allow
 // elsewhere.
 std::uint64_t huge(const Scene& scene, Quantity quantity, const Place& place) {
+  if (of_matmul(quantity)) return matmul_huge(scene, quantity, place);
   const Draw bits = draw(scene, quantity, place);
   const bool half = scene.format == Format::fp16;
   const int largest = reference::traits(scene.format).exponent_max;
@@ -124,12 +134,16 @@ std::uint64_t huge(const Scene& scene, Quantity quantity, const Place& place) {
     case Quantity::v:
     case Quantity::e:
       return any_exponent(scene.format, bits, half ? 12 : 90, half ? 15 : 100);
+    case Quantity::a:
+    case Quantity::b:
+      break;
   }
   return 0;
 }
 
 // One NaN or infinity in one operand, normal values elsewhere.
 std::uint64_t special(const Scene& scene, Quantity quantity, const Place& place) {
+  if (of_matmul(quantity)) return matmul_special(scene, quantity, place);
   const Draw chosen(scene.seed, 65, 0);
   const std::size_t operand = chosen.below(scene.quantities.size());
   const auto outer = static_cast<std::uint64_t>(scene.outer[operand]);
@@ -152,7 +166,7 @@ std::uint64_t special(const Scene& scene, Quantity quantity, const Place& place)
 constexpr std::array kRows{
     Fill{"ones", kAll, false, ones, "every value 1"},
     Fill{"integers", kAll, false, integers, "integers from -8 to 8, scores from 1 to 8"},
-    Fill{"one_hot", kAll, false, one_hot, "a single 1 in each row, 0 elsewhere; scores 1"},
+    Fill{"one_hot", kAdded, false, one_hot, "a single 1 in each row, 0 elsewhere; scores 1"},
     Fill{"uniform", kAll, false, uniform_fill, "uniform on [-1, 1)"},
     Fill{"normal", kAll, false, normal_fill, "mean 0, variance 1"},
     Fill{"positive", kAll, false, positive_fill, "uniform on (0, 1]"},

@@ -6,13 +6,15 @@
 #include "gpu/kernel.hpp"
 #include "properties/assert.hpp"
 #include "properties/layout.hpp"
+#include "properties/parameters.hpp"
 #include "properties/spec.hpp"
 
 namespace halfulp::properties {
 
 gpu::Format storage_format(const Case& c) {
   const std::string_view word = c.text("in");
-  for (const gpu::Format format : {gpu::Format::f32, gpu::Format::f16, gpu::Format::bf16}) {
+  for (const gpu::Format format :
+       {gpu::Format::f32, gpu::Format::f16, gpu::Format::bf16, gpu::Format::tf32}) {
     if (gpu::name(format) == word) return format;
   }
   HALFULP_ASSERT(false, "no storage format " + std::string(word));
@@ -20,14 +22,20 @@ gpu::Format storage_format(const Case& c) {
 }
 
 gpu::Operand& add_operand(gpu::Problem& problem, const Case& c, std::string_view name,
-                          gpu::Format format, gpu::Role role, std::vector<std::int64_t> extent) {
+                          gpu::Format format, gpu::Role role, std::vector<std::int64_t> extent,
+                          Storing storing) {
   gpu::Operand& operand = problem.operands.emplace_back();
   operand.name = name;
   operand.format = format;
   operand.role = role;
   operand.extent = std::move(extent);
-  lay_out(operand, c.text("layout"), c.seed(),
-          static_cast<std::uint32_t>(problem.operands.size() - 1));
+  const auto number = static_cast<std::uint32_t>(problem.operands.size() - 1);
+  if (storing == Storing::transposed) std::ranges::reverse(operand.extent);
+  lay_out(operand, c.text("layout"), c.seed(), number);
+  if (storing == Storing::transposed) {
+    std::ranges::reverse(operand.extent);
+    std::ranges::reverse(operand.stride);
+  }
   fill_gaps(operand);
   return operand;
 }
@@ -47,7 +55,9 @@ std::string common_error(const Case& c) {
   const gpu::Kernel* kernel = gpu::find_kernel(c.operation, c.kernel);
   if (kernel == nullptr) return c.operation + " has no kernel '" + c.kernel + "'";
   const auto& storage = kernel->storage;
-  if (std::find(storage.begin(), storage.end(), storage_format(c)) != storage.end()) return {};
+  if (std::find(storage.begin(), storage.end(), storage_format(c)) != storage.end()) {
+    return parameter_error(c);
+  }
   std::vector<std::string_view> names;
   for (const gpu::Format format : storage) names.push_back(gpu::name(format));
   return "in=" + std::string(c.text("in")) + ": " + c.kernel + " stores " + join(names, ", ");

@@ -8,7 +8,7 @@ namespace halfulp::properties {
 
 std::span<const Operation> operations() {
   static const std::array table{vector_add_operation(), scatter_normalize_operation(),
-                                graph_attention_operation()};
+                                graph_attention_operation(), matmul_operation()};
   return table;
 }
 

@@ -20,7 +20,7 @@ std::uint64_t position(std::string_view value, std::span<const std::string_view>
 }
 
 constexpr std::array<std::string_view, 4> kOrders{"round_robin", "reverse", "burst", "exhaustive"};
-constexpr std::array<std::string_view, 3> kStorage{"f32", "f16", "bf16"};
+constexpr std::array<std::string_view, 4> kStorage{"f32", "f16", "bf16", "tf32"};
 constexpr std::array<std::string_view, 6> kLayouts{"packed",   "offset",    "gap",
                                                    "permuted", "broadcast", "mixed"};
 // Fills that a failure is first tried with.
@@ -67,7 +67,7 @@ void propose_plainer(std::vector<Case>& cases, const Case& c) {
   propose(cases, c, "order", "round_robin");
   propose(cases, c, "resident", "4");
   propose(cases, c, "in", "f32");
-  if (c.text("in") == "bf16") propose(cases, c, "in", "f16");
+  if (position(c.text("in"), kStorage) > 1) propose(cases, c, "in", "f16");
   propose(cases, c, "seed", "0x1");
 }
 

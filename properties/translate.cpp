@@ -33,6 +33,28 @@ reference::ExponentialModel exponential(gpu::Exponential model) {
   return {};
 }
 
+// Products of f32 storage are added by IEEE operations [B16].
+reference::TensorCore tensor_core(const gpu::Numerics& numerics, gpu::Format input) {
+  if (!numerics.tensor_cores || input == gpu::Format::f32 || input == gpu::Format::f64) return {};
+  const gpu::TensorCore& core = numerics.tensor_core;
+  return {core.alignment_bits,
+          input == gpu::Format::tf32 ? core.products_tf32 : core.products_16_bit};
+}
+
+// f32 numbers become tf32 operands [B15].
+double operand_roundoff(const gpu::Numerics& numerics, gpu::Format input) {
+  if (input != gpu::Format::tf32) return 0;
+  switch (numerics.operand_rounding) {
+    case gpu::OperandRounding::none:
+      return 0;
+    case gpu::OperandRounding::nearest:
+      return 0x1p-11;
+    case gpu::OperandRounding::truncated:
+      return 0x1p-10;
+  }
+  return 0;
+}
+
 }  // namespace
 
 reference::Format reference_format(gpu::Format format) {
@@ -65,6 +87,12 @@ reference::Arithmetic arithmetic(const gpu::Numerics& numerics, gpu::Format inpu
   result.atomic_flush_to_zero = numerics.atomics;
   result.scale_roundings = scale_roundings(numerics.scale);
   result.scale_exact_at_powers_of_four = numerics.scale != gpu::Scale::rsqrt;
+  result.tensor_core = tensor_core(numerics, input);
+  if (numerics.sum_order == gpu::SumOrder::contiguous) {
+    result.sum_order = reference::SumOrder::contiguous;
+  }
+  result.partial = numerics.partial_in_output ? result.output : reference::Format::fp32;
+  result.operand_roundoff = operand_roundoff(numerics, input);
   result.division_roundings = numerics.division == gpu::Division::reciprocal ? 2.01 : 1;
   result.exponential = exponential(numerics.exponential);
   switch (numerics.clamp_nan) {

@@ -13,6 +13,7 @@ namespace halfulp::properties {
 reference::Format reference_format(gpu::Format format);
 
 // What a kernel's declaration means for a problem stored in `input` and written in `output` [B1].
+// Partial sums are left at one: how many there are depends on the problem.
 reference::Arithmetic arithmetic(const gpu::Numerics& numerics, gpu::Format input,
                                  gpu::Format output);
 

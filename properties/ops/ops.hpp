@@ -7,5 +7,6 @@ namespace halfulp::properties {
 Operation vector_add_operation();
 Operation scatter_normalize_operation();
 Operation graph_attention_operation();
+Operation matmul_operation();
 
 }  // namespace halfulp::properties

@@ -22,6 +22,7 @@ struct Golden {
 };
 
 std::string sizes_of(std::string_view operation) {
+  if (operation == "matmul") return "m=11 n=7 k=300";
   return operation == "vector_add" ? "n=57" : "nodes=11 heads=2 dim=16 graph=random:40";
 }
 
@@ -88,6 +89,28 @@ constexpr Golden kGolden[] = {
     {"graph_attention", "G4-unbalanced", 0xafb516117b5f03b},
     {"graph_attention", "G5", 0xb0c89c72072543d8},
     {"graph_attention", "G6", 0xcb1901f2bf3e12a6},
+    {"matmul", "ones", 0xc56dd76ab93b8b6},
+    {"matmul", "integers", 0x5b850772f494164e},
+    {"matmul", "uniform", 0xcac28473de9c3b73},
+    {"matmul", "normal", 0xbd0cc78f57091862},
+    {"matmul", "positive", 0xc7dd537dc5798e9f},
+    {"matmul", "wide", 0x461c865fd1bf6b45},
+    {"matmul", "cancelling", 0x2c399595e1435c0c},
+    {"matmul", "subnormal", 0x111256d875d3c64c},
+    {"matmul", "huge", 0x18daf46943519575},
+    {"matmul", "special", 0x313e3c9f19c3e716},
+    {"matmul", "M1", 0x4a4e0b1b53ca2336},
+    {"matmul", "M2", 0x2e2927b7bb9f2db0},
+    {"matmul", "M3", 0x7e99fad3f3fcf4f6},
+    {"matmul", "M4", 0xcf7fc4abaffaed32},
+    {"matmul", "M4-left", 0xf76197384bd76925},
+    {"matmul", "M4-low", 0x9f415ab29d1f7559},
+    {"matmul", "M5", 0x9ccf596219641c56},
+    {"matmul", "M6", 0x7c98d7ac3d0f4d66},
+    {"matmul", "M7", 0x7f830092c9da1b11},
+    {"matmul", "M8", 0x2917655a9dc9fe76},
+    {"matmul", "chunks", 0xb884a281bf5ea114},
+    {"matmul", "low_bit", 0xcd0f8bc4547e6566},
 };
 
 TEST(Operation, SameSeedSameBits) {

@@ -1,0 +1,174 @@
+// Shapes around the kernel's tiles, launch parameters around what a shape makes of them, work that
+// suits the backend.
+#include "properties/matmul_generate.hpp"
+
+#include <algorithm>
+
+#include "properties/fill.hpp"
+#include "properties/generate.hpp"
+#include "properties/matmul_schedule.hpp"
+#include "properties/operation.hpp"
+
+namespace halfulp::properties {
+namespace {
+
+// Products of whole tiles and whole blocks of k: the host backends run each of them.
+constexpr double kWorkMost[gpu::kBackends] = {1.0e6, 3.0e5, 4.0e9};
+
+const gpu::Parameter* find(const gpu::Kernel& kernel, std::string_view name) {
+  for (const gpu::Parameter& parameter : kernel.parameters) {
+    if (parameter.name == name) return &parameter;
+  }
+  return nullptr;
+}
+
+// Small tiles more often than large ones where work counts.
+TileSize choose_tile(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend, Case& c) {
+  const gpu::Parameter* parameter = find(kernel, "tile");
+  if (parameter == nullptr) return {64, 64, 32};
+  std::vector<std::pair<double, std::string_view>> words;
+  for (const std::string_view word : parameter->words) {
+    const TileSize size = tile_size(word);
+    words.emplace_back(static_cast<double>(size.m * size.n * size.k), word);
+  }
+  std::ranges::stable_sort(words, {}, [](const auto& entry) { return entry.first; });
+  std::size_t index = 0;
+  while (index + 1 < words.size() && choose.one_in(backend == gpu::Backend::cuda ? 2 : 4)) ++index;
+  c.set("tile", std::string(words[index].second));
+  return tile_size(words[index].second);
+}
+
+// Around multiples of a tile's edge; `most` tiles.
+std::int64_t choose_size(Choices& choose, std::int64_t edge, std::int64_t most) {
+  constexpr std::int64_t kPrimes[] = {2, 3, 5, 7, 11, 13, 17, 23, 31, 37, 61, 97, 131, 257, 509};
+  if (choose.one_in(30)) return 0;
+  const std::int64_t largest = edge * most;
+  switch (choose.between(0, 9)) {
+    case 0:
+      return 1;
+    case 1:
+    case 2:
+      return std::min(largest, kPrimes[choose.between(0, choose.size() < 50 ? 7 : 14)]);
+    case 3:
+    case 4:
+      return choose.between(1, std::min(largest, edge + 2));
+    case 5:
+      return std::min(largest, 8 * choose.between(1, std::max<std::int64_t>(1, largest / 8)));
+    default: {
+      const std::int64_t tiles = choose.between(1, most);
+      return std::clamp<std::int64_t>(tiles * edge + choose.between(-1, 1), 1, largest + 1);
+    }
+  }
+}
+
+double ceiling(std::int64_t size, std::int64_t edge) {
+  return static_cast<double>((size + edge - 1) / edge * edge);
+}
+
+void choose_shape(Choices& choose, gpu::Backend backend, const TileSize& tile, Case& c) {
+  const double most = kWorkMost[static_cast<std::size_t>(backend)];
+  const std::int64_t tiles = backend == gpu::Backend::cuda ? 2 + choose.size() / 10 : 3;
+  std::int64_t m = choose_size(choose, tile.m, tiles);
+  std::int64_t n = choose_size(choose, tile.n, tiles);
+  std::int64_t k = choose_size(choose, tile.k, backend == gpu::Backend::cuda ? 4 * tiles : 7);
+  // One long dimension: sums of many terms on cuda, many blocks of k to share on the host.
+  if (choose.one_in(6)) k += tile.k * choose.between(4, backend == gpu::Backend::cuda ? 250 : 12);
+  const auto work = [&] { return ceiling(m, tile.m) * ceiling(n, tile.n) * ceiling(k, tile.k); };
+  while (work() > most && (k > tile.k || n > tile.n || m > tile.m)) {
+    // What is left keeps its place beside a multiple of the tile.
+    const auto halve = [](std::int64_t& size, std::int64_t edge) {
+      size = size > edge ? (size / edge + 1) / 2 * edge + size % edge - edge * (size % edge > 0)
+                         : size;
+      size = std::max<std::int64_t>(size, 1);
+    };
+    const double rows = static_cast<double>(m) / static_cast<double>(tile.m);
+    const double columns = static_cast<double>(n) / static_cast<double>(tile.n);
+    const double depth = static_cast<double>(k) / static_cast<double>(tile.k);
+    if (depth >= 2 * std::max(rows, columns) || std::max(rows, columns) <= 1) {
+      halve(k, tile.k);
+    } else if (rows > columns) {
+      halve(m, tile.m);
+    } else {
+      halve(n, tile.n);
+    }
+  }
+  c.set("m", m);
+  c.set("n", n);
+  c.set("k", k);
+}
+
+// Numbers of programs that leave 0, 1 or all but one of a wave of tiles, more programs than tiles
+// or than blocks of k, or none to choose.
+std::int64_t choose_programs(Choices& choose, std::int64_t tiles, std::int64_t iterations) {
+  const auto wave = [&](std::int64_t count) {  // a divisor of count
+    const std::int64_t programs = choose.between(1, std::max<std::int64_t>(1, count));
+    for (std::int64_t p = programs; p > 1; --p) {
+      if (count % p == 0) return p;
+    }
+    return std::max<std::int64_t>(1, count);
+  };
+  switch (choose.between(0, 9)) {
+    case 0:
+      return 0;
+    case 1:
+      return wave(tiles);  // tiles mod P = 0
+    case 2:
+      return wave(tiles - 1);  // 1
+    case 3:
+      return wave(tiles + 1);  // P - 1
+    case 4:
+      return tiles + choose.between(1, 3);
+    case 5:
+      return tiles * iterations + choose.between(-1, 1);
+    case 6:
+      return choose.between(1, std::max<std::int64_t>(1, tiles * iterations));
+    default:
+      return choose.between(2, 7);
+  }
+}
+
+void choose_parameters(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend,
+                       const TileSize& tile, Case& c) {
+  MatmulSchedule schedule;
+  schedule.m = c.integer("m");
+  schedule.n = c.integer("n");
+  schedule.k = c.integer("k");
+  schedule.tile = tile;
+  const auto set = [&](std::string_view field, std::int64_t value) {
+    const gpu::Parameter* parameter = find(kernel, field);
+    if (parameter == nullptr) return;
+    std::int64_t high = parameter->high;
+    if (parameter->resident) {
+      high = std::min(high, backend == gpu::Backend::cuda ? 100 : c.integer("resident"));
+    }
+    c.set(field, std::clamp(value, parameter->low, high));
+  };
+  set("group", choose.one_in(2) ? 1 : choose.between(2, choose.one_in(8) ? 64 : 5));
+  const std::int64_t iterations = schedule.iterations();
+  set("splits", choose.one_in(4) ? choose.between(1, 64) : choose.between(1, iterations + 1));
+  const std::int64_t programs = choose_programs(choose, schedule.tiles(), iterations);
+  // The host executor runs one block a program.
+  set("programs", backend == gpu::Backend::cuda ? programs : std::min<std::int64_t>(programs, 40));
+  set("two_tile", choose.one_in(3) ? 1 : 0);
+}
+
+}  // namespace
+
+Case generate_matmul_case(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random& random,
+                          int size) {
+  Choices choose(random, size);
+  Case c = make_case(kernel.operation, kernel.name);
+  const TileSize tile = choose_tile(choose, kernel, backend, c);
+  choose_shape(choose, backend, tile, c);
+  const std::int64_t k = c.integer("k");
+  const bool tiny = c.integer("m") <= tile.m && c.integer("n") <= tile.n && k <= 2 * tile.k;
+  choose_common(choose, kernel, backend, tiny, c);
+  choose_parameters(choose, kernel, backend, tile, c);
+  c.set("transpose", choose.weighted<std::string>({{4, "none"}, {1, "a"}, {1, "b"}, {1, "ab"}}));
+  const Operation& operation = *find_operation(c.operation);
+  if (!operation.validate(c).empty()) c.set("fill", "M4");  // fp32 numbers where none are taken
+  choose_law(choose, c);
+  return c;
+}
+
+}  // namespace halfulp::properties

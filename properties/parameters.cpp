@@ -1,0 +1,86 @@
+// Fields against the parameters of a kernel's row; see parameters.hpp.
+#include "properties/parameters.hpp"
+
+#include <algorithm>
+
+#include "gpu/kernel.hpp"
+#include "properties/assert.hpp"
+#include "properties/fields.hpp"
+#include "properties/operation.hpp"
+#include "properties/spec.hpp"
+
+namespace halfulp::properties {
+namespace {
+
+const gpu::Kernel& kernel_of(const Case& c) {
+  const gpu::Kernel* kernel = gpu::find_kernel(c.operation, c.kernel);
+  HALFULP_ASSERT(kernel != nullptr, "no kernel " + c.kernel);
+  return *kernel;
+}
+
+const gpu::Parameter* find(const gpu::Kernel& kernel, std::string_view name) {
+  for (const gpu::Parameter& parameter : kernel.parameters) {
+    if (parameter.name == name) return &parameter;
+  }
+  return nullptr;
+}
+
+std::string names(const gpu::Kernel& kernel) {
+  std::vector<std::string_view> found;
+  for (const gpu::Parameter& parameter : kernel.parameters) found.push_back(parameter.name);
+  return found.empty() ? "no launch parameters" : "only " + join(found, ", ");
+}
+
+std::string error_of(const gpu::Kernel& kernel, const Field& field, std::string_view value) {
+  if (value == field.fallback) return {};
+  const std::string start =
+      std::string(field.name) + "=" + shown(value) + ": " + std::string(kernel.name) + " takes ";
+  const gpu::Parameter* parameter = find(kernel, field.name);
+  if (parameter == nullptr) return start + names(kernel);
+  if (!parameter->words.empty()) {
+    const auto& words = parameter->words;
+    if (std::ranges::find(words, value) != words.end()) return {};
+    return start + join(words, ", ");
+  }
+  const auto number = parse_integer(value);
+  if (number && *number >= parameter->low && *number <= parameter->high) return {};
+  return start + std::to_string(parameter->low) + " to " + std::to_string(parameter->high);
+}
+
+gpu::Setting setting_of(const gpu::Parameter& parameter, std::string_view value) {
+  gpu::Setting setting{.name = std::string(parameter.name), .value = 0, .word = {}};
+  if (parameter.words.empty()) {
+    setting.value = parse_integer(value).value();
+    return setting;
+  }
+  const auto& words = parameter.words;
+  const auto found = value == kDefaultWord ? words.begin() : std::ranges::find(words, value);
+  HALFULP_ASSERT(found != words.end(), "not a word of " + setting.name);
+  setting.value = found - words.begin();
+  setting.word = *found;
+  return setting;
+}
+
+}  // namespace
+
+std::string parameter_error(const Case& c) {
+  const gpu::Kernel& kernel = kernel_of(c);
+  for (const Field& field : find_operation(c.operation)->fields) {
+    if (!field.parameter) continue;
+    std::string error = error_of(kernel, field, c.text(field.name));
+    if (!error.empty()) return error;
+  }
+  return {};
+}
+
+std::vector<gpu::Setting> settings(const Case& c) {
+  std::vector<gpu::Setting> result;
+  const gpu::Kernel& kernel = kernel_of(c);
+  for (const Field& field : find_operation(c.operation)->fields) {
+    const gpu::Parameter* parameter = field.parameter ? find(kernel, field.name) : nullptr;
+    if (parameter != nullptr) result.push_back(setting_of(*parameter, c.text(field.name)));
+  }
+  return result;
+}
+
+}  // namespace halfulp::properties

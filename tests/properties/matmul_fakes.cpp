@@ -1,0 +1,108 @@
+// Matmul kernels of plain loops, on the host backend, for tests of what judges them: a test program
+// that lists this file has them in its registry. All take f32,
+// f16, bf16 and tf32, and parameters tile, group, splits, programs and two_tile; sums are taken in
+// double and rounded once.
+//
+//   matmul fake_right      right
+//   matmul fake_dropped    leaves out one k (the last but one third) of element (1, 0)
+//   matmul fake_swapped    takes a row of b too far in the last two k
+//   matmul fake_rounded    rounds sums of 32 products to the output format
+//   matmul fake_plain      right, and takes no parameter
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "gpu/kernel.hpp"
+#include "reference/format.hpp"
+
+namespace halfulp::testing {
+namespace {
+
+reference::Format format_of(gpu::Format format) {
+  switch (format) {
+    case gpu::Format::f16:
+      return reference::Format::fp16;
+    case gpu::Format::bf16:
+      return reference::Format::bf16;
+    default:
+      return reference::Format::fp32;
+  }
+}
+
+double read(const gpu::Argument& argument, std::int64_t i, std::int64_t j) {
+  const gpu::Operand& operand = *argument.operand;
+  const auto size = static_cast<std::size_t>(gpu::size_bytes(operand.format));
+  std::uint64_t bits = 0;
+  const std::int64_t at = i * operand.stride[0] + j * operand.stride[1];
+  std::memcpy(&bits, argument.as<char>() + static_cast<std::size_t>(at) * size, size);
+  return reference::decode(format_of(operand.format), bits);
+}
+
+void write(const gpu::Argument& argument, std::int64_t i, std::int64_t j, double value) {
+  const gpu::Operand& operand = *argument.operand;
+  const auto size = static_cast<std::size_t>(gpu::size_bytes(operand.format));
+  const std::uint64_t bits = reference::encode(format_of(operand.format), value);
+  const std::int64_t at = i * operand.stride[0] + j * operand.stride[1];
+  std::memcpy(argument.as<char>() + static_cast<std::size_t>(at) * size, &bits, size);
+}
+
+enum class Fault { none, dropped, swapped, rounded };
+
+template <Fault kFault>
+gpu::Status multiply(const gpu::Arguments& arguments) {
+  const gpu::Argument &a = arguments["a"], &b = arguments["b"], &c = arguments["c"];
+  const std::int64_t m = c.operand->extent[0], n = c.operand->extent[1], k = a.operand->extent[1];
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0, part = 0;
+      for (std::int64_t q = 0; q < k; ++q) {
+        if (kFault == Fault::dropped && i == 1 && j == 0 && q == k * 2 / 3) continue;
+        const bool swapped = kFault == Fault::swapped && k > 1 && q >= k - 2;
+        const std::int64_t other = swapped ? 2 * k - 3 - q : q;
+        part += read(a, i, q) * read(b, other, j);
+        if (kFault != Fault::rounded || (q % 32 != 31 && q != k - 1)) continue;
+        sum = reference::round_to(format_of(c.operand->format),
+                                  sum + reference::round_to(format_of(c.operand->format), part));
+        part = 0;
+      }
+      write(c, i, j, sum + part);
+    }
+  }
+  return {};
+}
+
+gpu::Kernel row(std::string_view name, gpu::EntryPoint entry) {
+  gpu::Kernel kernel;
+  kernel.operation = "matmul";
+  kernel.name = name;
+  kernel.summary = "a fake of the test suite";
+  kernel.numerics.product_rounded = false;
+  kernel.numerics.operand_rounding = gpu::OperandRounding::truncated;
+  kernel.storage = {gpu::Format::f16, gpu::Format::bf16, gpu::Format::f32, gpu::Format::tf32};
+  kernel.edges = {16, 64};
+  kernel.entry[static_cast<std::size_t>(gpu::Backend::host)] = entry;
+  kernel.parameters = {{.name = "tile", .words = {"32x32x32", "64x64x32"}, .low = 0, .high = 0},
+                       {.name = "group", .words = {}, .low = 1, .high = 64},
+                       {.name = "splits", .words = {}, .low = 1, .high = 16},
+                       {.name = "programs", .words = {}, .low = 0, .high = 65536},
+                       {.name = "two_tile", .words = {}, .low = 0, .high = 1}};
+  return kernel;
+}
+
+std::vector<gpu::Kernel> rows() {
+  std::vector<gpu::Kernel> result{
+      row("fake_right", multiply<Fault::none>), row("fake_dropped", multiply<Fault::dropped>),
+      row("fake_swapped", multiply<Fault::swapped>), row("fake_rounded", multiply<Fault::rounded>),
+      row("fake_plain", multiply<Fault::none>)};
+  result.back().parameters.clear();
+  return result;
+}
+
+class Registration : public ::testing::Environment {
+  void SetUp() override { gpu::add_kernels(rows()); }
+};
+const auto* const registration = ::testing::AddGlobalTestEnvironment(new Registration);
+
+}  // namespace
+}  // namespace halfulp::testing

@@ -1,0 +1,105 @@
+// matmul from case line to verdict, with kernels of plain loops.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "properties/check.hpp"
+#include "properties/fill.hpp"
+#include "properties/spec.hpp"
+#include "tests/properties/materialised.hpp"
+
+namespace halfulp::properties {
+namespace {
+
+Case case_of(const std::string& kernel_and_fields) {
+  const Parsed parsed = parse("matmul " + kernel_and_fields);
+  EXPECT_EQ(parsed.error.what, "") << kernel_and_fields;
+  return parsed.error ? Case{} : parsed.value;
+}
+
+gpu::Problem problem(const std::string& fields) {
+  const Case c = case_of("fake_right " + fields);
+  return find_operation("matmul")->materialise(c);
+}
+
+std::string error_of(const std::string& line) { return parse(line).error.what; }
+
+TEST(Matmul, LinesReadBack) {
+  for (const char* line :
+       {"matmul fake_right backend=host in=f16 m=65 n=3 k=129 fill=M1 seed=0x1",
+        "matmul fake_right backend=host in=tf32 m=1 n=1 k=0 transpose=ab tile=64x64x32 group=8 "
+        "splits=3 programs=7 two_tile=1 fill=normal layout=gap:3 seed=0x7"}) {
+    const Parsed parsed = parse(line);
+    ASSERT_EQ(parsed.error.what, "");
+    EXPECT_EQ(print(parsed.value), line);
+    EXPECT_EQ(parse(print(parsed.value)).value, parsed.value);
+  }
+}
+
+TEST(Matmul, ParametersAreThoseOfTheKernel) {
+  EXPECT_EQ(error_of("matmul fake_plain programs=4"),
+            "programs=4: fake_plain takes no launch parameters");
+  EXPECT_EQ(error_of("matmul fake_right tile=8x8x8"),
+            "tile=8x8x8: fake_right takes 32x32x32, 64x64x32");
+  EXPECT_EQ(error_of("matmul fake_right splits=17"), "splits=17: fake_right takes 1 to 16");
+  const gpu::Problem two = problem("tile=64x64x32 splits=3");
+  ASSERT_EQ(two.settings.size(), 5u);
+  EXPECT_EQ(two.settings[0].name, "tile");
+  EXPECT_EQ(two.settings[0].value, 1);
+  EXPECT_EQ(two.settings[0].word, "64x64x32");
+  EXPECT_EQ(two.settings[2].value, 3);
+  EXPECT_EQ(problem("m=1").settings[0].word, "32x32x32");
+}
+
+TEST(Matmul, TransposedOperandsHoldTheSameNumbers) {
+  const gpu::Problem plain = problem("m=5 n=4 k=3 layout=gap:2");
+  const gpu::Problem turned = problem("m=5 n=4 k=3 layout=gap:2 transpose=ab");
+  EXPECT_EQ(plain.operand("a").stride, (std::vector<std::int64_t>{5, 1}));
+  EXPECT_EQ(turned.operand("a").stride, (std::vector<std::int64_t>{1, 7}));
+  EXPECT_EQ(turned.operand("b").stride, (std::vector<std::int64_t>{1, 5}));
+  EXPECT_EQ(turned.operand("c").stride, (std::vector<std::int64_t>{6, 1}));
+  for (const char* name : {"a", "b"}) EXPECT_EQ(numbers(plain, name), numbers(turned, name));
+}
+
+// Reads beyond a row must show: gaps between rows are NaN, whatever the fill.
+TEST(Matmul, GapsHoldNaN) {
+  for (const char* transpose : {"none", "ab"}) {
+    const gpu::Problem p =
+        problem("in=f16 m=5 n=4 k=3 fill=M1 layout=gap:2 transpose=" + std::string(transpose));
+    for (const char* name : {"a", "b"}) {
+      const gpu::Operand& operand = p.operand(name);
+      std::int64_t nans = 0;
+      for (std::int64_t i = 0; i < operand.span_elements(); ++i) {
+        const auto bits = get(operand, operand.storage.data(), i);
+        nans += std::isnan(reference::decode(reference::Format::fp16, bits)) ? 1 : 0;
+      }
+      EXPECT_EQ(nans, operand.span_elements() - operand.count());
+      EXPECT_GT(nans, 0);
+    }
+  }
+}
+
+TEST(Matmul, RightKernelsPassEveryFill) {
+  for (const std::string_view fill : split(fill_words("matmul"), '|')) {
+    for (const char* in : {"f32", "f16", "bf16", "tf32"}) {
+      for (const char* sizes : {"m=9 n=7 k=70", "m=17 n=3 k=1", "m=2 n=9 k=300", "m=3 n=3 k=0"}) {
+        const Case c = case_of("fake_right " + std::string(sizes) + " seed=0x9 in=" + in +
+                               " fill=" + std::string(fill));
+        const Judgement j = judge(c);
+        EXPECT_EQ(name(j.verdict), "pass") << print(c) << " " << j.reason;
+      }
+    }
+  }
+}
+
+TEST(Matmul, OneLostProductFails) {
+  for (const char* in : {"f32", "f16", "bf16", "tf32"}) {
+    const Case c = case_of("fake_dropped m=3 n=2 k=100 fill=M1 in=" + std::string(in));
+    const Judgement j = judge(c);
+    EXPECT_EQ(name(j.verdict), "fail") << in;
+    EXPECT_EQ(j.failed, 1) << in;
+  }
+}
+
+}  // namespace
+}  // namespace halfulp::properties
