@@ -58,13 +58,14 @@ int largest_field(const double* values, int count) {
 
 // Whether values[i] = scaled[i] * 2^quantum with integers |scaled[i]| <= 2^51, for all of them.
 HALFULP_CLONES
-bool scale(const double* values, int count, double up, std::int64_t* scaled) {
+bool scale(const double* values, int count, int quantum, std::int64_t* scaled) {
+  const double up = power_of_two(-quantum), down = power_of_two(quantum);
   std::uint64_t difference = 0;
   for (int i = 0; i < count; ++i) {
-    const double value = values[i] * up, shifted = value + integer_shift;
+    const double shifted = values[i] * up + integer_shift;
     scaled[i] = std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(integer_shift);
-    const double restored = shifted - integer_shift;
-    difference |= std::bit_cast<std::uint64_t>(restored) ^ std::bit_cast<std::uint64_t>(value);
+    const double restored = (shifted - integer_shift) * down;  // tiny values do not come back
+    difference |= std::bit_cast<std::uint64_t>(restored) ^ std::bit_cast<std::uint64_t>(values[i]);
   }
   return difference << 1 == 0;  // -0 comes back as +0
 }
@@ -77,14 +78,15 @@ struct Slices {
 // Whether values[i] = (high[i] * 2^20 + low[i]) * 2^quantum with integers |high[i]|, |low[i]| <=
 // 2^20, for all of them.
 HALFULP_CLONES
-bool slice(const double* values, int count, double up, Slices& slices) {
+bool slice(const double* values, int count, int quantum, Slices& slices) {
+  const double up = power_of_two(-quantum), down = power_of_two(quantum);
   constexpr double high_shift = integer_shift * (1 << slice_bits);
   std::uint64_t difference = 0;
   for (int i = 0; i < count; ++i) {
     const double value = values[i] * up;
     const double high = (value + high_shift) - high_shift, low = value - high;
-    const double restored = (low + integer_shift) - integer_shift;
-    difference |= std::bit_cast<std::uint64_t>(restored) ^ std::bit_cast<std::uint64_t>(low);
+    const double restored = (((low + integer_shift) - integer_shift) + high) * down;
+    difference |= std::bit_cast<std::uint64_t>(restored) ^ std::bit_cast<std::uint64_t>(values[i]);
     slices.high[i] = high * (1.0 / (1 << slice_bits));
     slices.low[i] = low;
   }
@@ -198,7 +200,6 @@ bool ExactSum::add_block(const double* left, const double* right, int count) {
   const int left_field = largest_field(left, count), right_field = largest_field(right, count);
   if (left_field == 0x7ff || right_field == 0x7ff) return false;
   const auto quantum = [](int field, int bits) { return field - 1022 - bits; };
-  const auto up = [&](int field, int bits) { return power_of_two(-quantum(field, bits)); };
   if (std::min(quantum(left_field, scaled_bits), quantum(right_field, scaled_bits)) <
       lowest_quantum) {
     return false;
@@ -206,8 +207,8 @@ bool ExactSum::add_block(const double* left, const double* right, int count) {
   __int128 sum = 0;
   int bits = sliced_bits;
   Slices left_slices, right_slices;
-  if (slice(left, count, up(left_field, bits), left_slices) &&
-      slice(right, count, up(right_field, bits), right_slices)) {
+  if (slice(left, count, quantum(left_field, bits), left_slices) &&
+      slice(right, count, quantum(right_field, bits), right_slices)) {
     const int padded = (count + padding - 1) / padding * padding;
     for (Slices* slices : {&left_slices, &right_slices}) {
       std::fill(slices->high + count, slices->high + padded, 0.0);
@@ -220,8 +221,8 @@ bool ExactSum::add_block(const double* left, const double* right, int count) {
   } else {
     bits = scaled_bits;
     std::int64_t scaled_left[block_size], scaled_right[block_size];
-    if (!scale(left, count, up(left_field, bits), scaled_left) ||
-        !scale(right, count, up(right_field, bits), scaled_right)) {
+    if (!scale(left, count, quantum(left_field, bits), scaled_left) ||
+        !scale(right, count, quantum(right_field, bits), scaled_right)) {
       return false;
     }
     for (int i = 0; i < count; ++i) sum += static_cast<__int128>(scaled_left[i]) * scaled_right[i];

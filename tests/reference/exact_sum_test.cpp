@@ -119,6 +119,23 @@ TEST(ExactSum, BlocksOfTheLargestIntegers) {
   }
 }
 
+// A number so small beside the others that scaling it would leave a zero.
+TEST(ExactSum, BlocksOfFarApartNumbers) {
+  for (int apart = 0; apart <= 2000; apart += 10) {
+    const double a[] = {1.5, 0x1p1000, 0}, b[] = {0x1p-1000, std::ldexp(1, 1000 - apart), 3};
+    const double c[] = {std::ldexp(1.25, 1000 - apart), 1, 1};
+    ExactSum sum;
+    WideSum wide;
+    for (const double* right : {b, c}) {
+      sum.add_products(a, right, 3);
+      sum.add_products(right, a, 3);
+      for (int i = 0; i < 3; ++i) wide.add_product(a[i], right[i]);
+      for (int i = 0; i < 3; ++i) wide.add_product(a[i], right[i]);
+    }
+    expect_equal(sum, wide);
+  }
+}
+
 TEST(ExactSum, ScaledIntegers) {
   ExactSum sum;
   sum.add_integer(-(static_cast<__int128>(1) << 126), -2304);
