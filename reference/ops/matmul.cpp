@@ -61,13 +61,15 @@ class RowBlock {
     const std::int64_t r = row % kTileRows, c = column % kTileColumns;
     const ProductSums sums{tile.sum[r][c], tile.magnitude[r][c], tile.high[r][c] - tile.low[r][c]};
     if (!std::isfinite(sums.sum)) {
-      return answer_of_class(model_, sums.sum, finite_magnitude(row, column));
+      const Terms terms = terms_of(row, column);
+      return answer_of_class(model_, model_.exact_products ? sums.sum : terms.special,
+                             terms.finite_magnitude);
     }
     const Line& row_line = row_lines_[size(row)];
     const Line& column_line = column_lines_[size(first_column_ + column)];
     const double quantum = row_line.quantum * column_line.quantum;
     MatmulAnswer given = answer_of(model_, row_line, column_line, sums, quantum);
-    if (given.bound == 0) return given;
+    if (given.bound == 0 || !model_.exact_products) return given;
     const SumSizes sizes = sum_sizes(model_, row_line, column_line, sums, quantum);
     const double coarsest = exact_quantum(model_, row_line, column_line, sizes);
     if (!std::isinf(coarsest) && divides(coarsest, row, column)) {
@@ -100,13 +102,21 @@ class RowBlock {
     return true;
   }
 
-  double finite_magnitude(std::int64_t row, std::int64_t column) const {
-    double magnitude = 0;
+  struct Terms {
+    double special = 0;  // sum of the products of operands that are not finite
+    double finite_magnitude = 0;
+  };
+  Terms terms_of(std::int64_t row, std::int64_t column) const {
+    Terms terms;
     for (std::int64_t k = 0; k < op_.k; ++k) {
-      const double product = op_.a.at(first_ + row, k) * op_.b.at(k, first_column_ + column);
-      if (std::isfinite(product)) magnitude += std::abs(product);
+      const double a = op_.a.at(first_ + row, k), b = op_.b.at(k, first_column_ + column);
+      if (std::isfinite(a) && std::isfinite(b)) {
+        terms.finite_magnitude += std::abs(a * b);
+      } else {
+        terms.special += a * b;
+      }
     }
-    return magnitude;
+    return terms;
   }
 
   const Matmul& op_;
@@ -123,15 +133,15 @@ class RowBlock {
 
 void check(const Matmul& op) {
   HALFULP_REQUIRE(op.m >= 0 && op.n >= 0 && op.k >= 0, "sizes are not negative");
-  HALFULP_REQUIRE(op.a.format != Format::fp64 && op.b.format != Format::fp64,
-                  "products must be exact in double");
 }
 
 }  // namespace
 
-void evaluate(const Matmul& op, const Sink& sink) {
+namespace {
+
+void evaluate(const Matmul& op, bool advisory, const Sink& sink) {
   check(op);
-  const MatmulModel model(op);
+  const MatmulModel model(op, advisory);
   const std::vector<Line> columns = lines_of_columns(op.b, op.k, op.n, model.smallest_normal);
   RowBlock block(op, model, columns);
   const std::int64_t most = std::min(kBlockRows, op.m);
@@ -160,6 +170,11 @@ void evaluate(const Matmul& op, const Sink& sink) {
     }
   }
 }
+
+}  // namespace
+
+void evaluate(const Matmul& op, const Sink& sink) { evaluate(op, false, sink); }
+void evaluate_advisory(const Matmul& op, const Sink& sink) { evaluate(op, true, sink); }
 
 Enclosure exact(const Matmul& op, Element element) { return exact_answers(op)(element); }
 

@@ -7,8 +7,8 @@
 
 namespace halfulp::reference {
 
-// Any strides: a transposed operand is one whose strides are swapped. Formats fp16, bf16, tf32 and
-// fp32. k == 0 gives zeros.
+// Any strides: a transposed operand is one whose strides are swapped. Formats fp16, bf16, tf32,
+// fp32, and fp64 where it is accumulated in fp64. k == 0 gives zeros.
 struct Matmul {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -23,5 +23,9 @@ void evaluate(const Matmul& op, const Sink& sink);
 Enclosure exact(const Matmul& op, Element element);
 ExactAnswers exact_answers(const Matmul& op);
 std::vector<BoundTerm> explain(const Matmul& op, Element element);
+
+// evaluate(), with the statistical bound of [B23], never above the other: advice that something may
+// be wrong with a result, no reason to refuse it. It supposes that roundings are independent.
+void evaluate_advisory(const Matmul& op, const Sink& sink);
 
 }  // namespace halfulp::reference

@@ -13,23 +13,31 @@ constexpr double kZeroOperand = 0x1p-126;
 
 int precision(Format format) { return traits(format).precision; }
 
-void check(const Arithmetic& arithmetic) {
-  HALFULP_REQUIRE(arithmetic.compute == Format::fp32 || arithmetic.compute == Format::fp16,
-                  "accumulators are fp32 or fp16");
-  HALFULP_REQUIRE(arithmetic.input != Format::fp64 && arithmetic.partial != Format::fp64,
-                  "products must be exact in double");
+// [B23] Standard deviations, by Azuma and Hoeffding: exceeded with a probability of 2 e^-32.
+constexpr double kDeviations = 8;
+
+void check(const Matmul& op) {
+  const Arithmetic& arithmetic = op.arithmetic;
+  const TensorCore& core = arithmetic.tensor_core;
+  const bool wide = arithmetic.compute == Format::fp64;
+  HALFULP_REQUIRE(wide || arithmetic.compute == Format::fp32 || arithmetic.compute == Format::fp16,
+                  "accumulators are fp64, fp32 or fp16");
+  HALFULP_REQUIRE(wide || (op.a.format != Format::fp64 && op.b.format != Format::fp64 &&
+                           arithmetic.partial != Format::fp64),
+                  "fp64 numbers are accumulated in fp64");
   HALFULP_REQUIRE(arithmetic.partials >= 1 && arithmetic.partial_longest >= 0,
                   "there is at least one partial sum");
-  const TensorCore& core = arithmetic.tensor_core;
   HALFULP_REQUIRE(core.alignment_bits == 0 || (core.alignment_bits > 0 && core.products > 0),
                   "a tensor core adds at least one product a step");
+  HALFULP_REQUIRE(core.alignment_bits == 0 || !wide, "fp64 tensor cores are chains of IEEE FMA");
 }
 
 }  // namespace
 
-MatmulModel::MatmulModel(const Matmul& op) {
+MatmulModel::MatmulModel(const Matmul& op, bool advisory_bound) : advisory(advisory_bound) {
   const Arithmetic& arithmetic = op.arithmetic;
-  check(arithmetic);
+  check(op);
+  exact_products = op.a.format != Format::fp64 && op.b.format != Format::fp64;
   const TensorCore& core = arithmetic.tensor_core;
   tensor_core = core.alignment_bits != 0;
   contiguous = arithmetic.sum_order == SumOrder::contiguous;
@@ -46,6 +54,8 @@ MatmulModel::MatmulModel(const Matmul& op) {
 
   flush = arithmetic.flush_to_zero && !tensor_core && arithmetic.compute == Format::fp32;
   sum = rounding_model(arithmetic.compute, flush, false);
+  // Half of the smallest double is none.
+  if (arithmetic.compute == Format::fp64) sum.underflow = 2 * subnormal_spacing(Format::fp64);
   partials = static_cast<double>(
       std::clamp<std::int64_t>(arithmetic.partials, 1, std::max<std::int64_t>(op.k, 1)));
   const double longest = arithmetic.partial_longest > 0 && partials > 1
@@ -75,23 +85,39 @@ MatmulModel::MatmulModel(const Matmul& op) {
   const double cut =
       (core.alignment_bits >= 23 ? products : products + 1) * std::ldexp(1.0, -core.alignment_bits);
   const bool toward_zero = arithmetic.compute == Format::fp32;
-  step = cut + (toward_zero ? 2 : 1) * sum.unit * (1 + cut);
+  step_unit = (toward_zero ? 2 : 1) * sum.unit;
+  step = cut + step_unit * (1 + cut);
+  cut_root = std::sqrt(cut * std::ldexp(1.0, -core.alignment_bits));
   step_underflow = subnormal_spacing(arithmetic.compute) / (toward_zero ? 1 : 2);
   steps_longest = std::ceil(longest / products);
   steps = std::floor((terms + partials * (products - 1)) / products);
   exact_bits = std::min(exact_bits, core.alignment_bits + 1);
 }
 
+namespace {
+
+// Whether multiples of the quantum are not lost below the smallest double.
+bool keeps_products(const MatmulModel& model, double quantum) {
+  return model.exact_products || quantum >= 0x1p-1000;
+}
+
+}  // namespace
+
 SumSizes sum_sizes(const MatmulModel& model, const Line& row, const Line& column,
                    const ProductSums& sums, double quantum) {
   SumSizes sizes;
   const double size = std::abs(sums.sum);
   // [B14] The double sums are exact, or off by their own rounding.
-  const double slack =
-      sums.magnitude <= 0x1p53 * quantum ? 0 : model.terms * 0x1p-52 * sums.magnitude;
+  const bool exact = sums.magnitude <= 0x1p53 * quantum && keeps_products(model, quantum);
+  double slack = exact ? 0 : model.terms * 0x1p-52 * sums.magnitude;
+  double products = 0;  // error of their own
+  if (!exact && !model.exact_products) {
+    slack += 0x1p-51 * sums.magnitude + model.terms * 0x1p-1073;
+    products = 0x1.0001p-53 * sums.magnitude + model.terms * 0x1p-1073;
+  }
   sizes.total = sums.magnitude + slack;
   sizes.any = std::min(sizes.total, (sums.magnitude + size) / 2 + slack);
-  sizes.error = slack > 0 ? model.terms * 0x1.0001p-53 * sizes.any : 0;
+  sizes.error = exact ? 0 : model.terms * 0x1.0001p-53 * sizes.any + products;
   sizes.ordered = model.contiguous ? std::min(sizes.any, sums.range + 2 * slack) : sizes.any;
   if (!model.tensor_core) return sizes;
   double beyond = model.sum.smallest_normal;
@@ -120,72 +146,148 @@ double exact_quantum(const MatmulModel& model, const Line& row, const Line& colu
   return quantum(size, model.exact_bits, model.quantum_least);
 }
 
+namespace {
+
+// Errors before they are divided by what they shrink by.
+struct Terms {
+  double products = 0;
+  double accumulation = 0;
+  double shrink = 1;
+};
+
+// What the sums of one element come to once operands are rounded.
+struct Rounded {
+  double operands = 0;
+  double total = 0;    // sum of magnitudes
+  double ordered = 0;  // a sub-sum of the declared order
+  double parts = 0;    // of all partial sums, magnitudes added up
+  double alignment = 0;
+  double largest_product = 0;
+};
+
+// [B16]
+Terms terms_of_cores(const MatmulModel& model, const Rounded& sizes) {
+  const double aligned = model.partials > 1
+                             ? model.steps_longest * sizes.parts + model.steps * sizes.alignment
+                             : model.steps * std::max(sizes.ordered, sizes.alignment);
+  Terms terms;
+  terms.accumulation = model.step * aligned;
+  if (model.advisory) {
+    const double once =
+        model.cut_root * std::max(sizes.ordered, sizes.alignment) + model.step_unit * sizes.ordered;
+    const double spread = kDeviations * std::sqrt(model.steps) * once;
+    terms.accumulation = std::min(terms.accumulation, (terms.accumulation + spread) / 2);
+  }
+  terms.accumulation += model.steps * model.step_underflow;
+  terms.shrink = 1 - model.steps_longest * model.step;
+  return terms;
+}
+
+// [B14], [B17]
+Terms terms_of_ieee(const MatmulModel& model, const Rounded& sizes, double size, double quantum) {
+  const double unit = model.sum.unit;
+  const bool rounds = !model.products_fit || quantum < model.sum.quantum_least;
+  const bool only = model.terms == 1 && model.partials == 1 && model.last_rounding;
+  Terms terms;
+  if (rounds && !only) {
+    terms.products = unit * sizes.total;
+    if (model.advisory) {
+      const double spread = std::sqrt(sizes.total) * std::sqrt(sizes.largest_product);
+      terms.products = std::min(terms.products, kDeviations * unit * spread);
+    }
+    terms.products += model.terms * model.sum.underflow;
+  }
+  double roundings = model.additions;
+  if (model.partials > 1) {
+    terms.accumulation = model.additions * unit * sizes.parts;
+    roundings = model.terms;
+  } else if (model.additions > 0) {
+    const double root = model.last_rounding ? 0 : unit * (size + sizes.operands);
+    terms.accumulation = root + (model.additions - 1) * unit * sizes.ordered;
+  }
+  if (model.advisory) {
+    const double spread = kDeviations * unit * std::sqrt(roundings) * sizes.ordered;
+    terms.accumulation = std::min(terms.accumulation, spread);
+  }
+  terms.accumulation += model.terms * model.sum.underflow_add;
+  terms.shrink = 1 - model.additions * unit;
+  return terms;
+}
+
+// [B17]
+struct Combination {
+  double rounding = 0;
+  double additions = 0;
+  double shrink = 1;
+};
+Combination combination_of(const MatmulModel& model, const Rounded& sizes, const Terms& terms,
+                           double any) {
+  Combination given;
+  const double p = model.partials, unit = model.partial.unit;
+  if (p == 1) return given;
+  if (model.partial_rounded && terms.shrink > 0) {
+    const double error = (sizes.operands + terms.products + terms.accumulation) / terms.shrink;
+    given.rounding = unit * (sizes.parts + error);
+    if (model.advisory) {
+      const double spread = kDeviations * unit * std::sqrt(p) * (sizes.ordered + error);
+      given.rounding = std::min(given.rounding, spread);
+    }
+    given.rounding += p * model.partial.underflow;
+  }
+  const double unions = std::min(any + sizes.operands, std::ceil(p / 2) * sizes.ordered);
+  const double nodes = p - (model.last_rounding ? 2 : 1);
+  given.additions = nodes * unit * unions;
+  if (model.advisory) {
+    given.additions = std::min(given.additions, kDeviations * unit * std::sqrt(nodes) * unions);
+  }
+  given.additions += 2 * p * model.partial.underflow_add;
+  given.shrink = 1 - (p - 1) * unit;
+  return given;
+}
+
+}  // namespace
+
 MatmulAnswer answer_of(const MatmulModel& model, const Line& row, const Line& column,
                        const ProductSums& sums, double quantum) {
   MatmulAnswer given;
   given.value = sums.sum;
-  if (sums.magnitude == 0) return given;  // all products are zeros
+  // All products are zeros, if none has underflowed.
+  if (sums.magnitude == 0 && keeps_products(model, quantum)) return given;
   const SumSizes sizes = sum_sizes(model, row, column, sums, quantum);
   given.error = sizes.error;
   if (quantum >= exact_quantum(model, row, column, sizes)) return given;
 
   const bool converted = model.operand_roundoff > 0 && (row.beyond_tf32 || column.beyond_tf32);
   const double roundoff = converted ? model.operand_roundoff : 0;
-  double operands = roundoff * (2 + roundoff) * sizes.total;
+  Rounded rounded;
+  rounded.operands = roundoff * (2 + roundoff) * sizes.total;
   if (model.flush && (row.subnormal || column.subnormal)) {
-    operands += model.terms * model.sum.smallest_normal * (row.largest + column.largest);
+    rounded.operands += model.terms * model.sum.smallest_normal * (row.largest + column.largest);
   }
-  const double total = sizes.total + operands;
-  const double ordered = sizes.ordered + operands;
-  const double p = model.partials;
-  const double parts = p > 1 ? std::min(total, p * ordered) : ordered;
-
-  double products = 0, accumulation = 0, shrink = 1;
-  if (model.tensor_core) {
-    const double aligned = p > 1 ? model.steps_longest * parts + model.steps * sizes.alignment
-                                 : model.steps * std::max(ordered, sizes.alignment);
-    accumulation = model.step * aligned + model.steps * model.step_underflow;
-    shrink = 1 - model.steps_longest * model.step;
-  } else {
-    const double unit = model.sum.unit;
-    const bool rounds = !model.products_fit || quantum < model.sum.quantum_least;
-    const bool only = model.terms == 1 && p == 1 && model.last_rounding;
-    if (rounds && !only) products = unit * total + model.terms * model.sum.underflow;
-    if (p > 1) {
-      accumulation = model.additions * unit * parts;
-    } else if (model.additions > 0) {
-      const double root = model.last_rounding ? 0 : unit * (std::abs(sums.sum) + operands);
-      accumulation = root + (model.additions - 1) * unit * ordered;
-    }
-    accumulation += model.terms * model.sum.underflow_add;
-    shrink = 1 - model.additions * unit;
-  }
-  double partial_rounding = 0, combination = 0, shrink_combination = 1;
-  if (p > 1) {
-    const double unit = model.partial.unit;
-    if (model.partial_rounded && shrink > 0) {
-      partial_rounding = unit * (parts + (operands + products + accumulation) / shrink) +
-                         p * model.partial.underflow;
-    }
-    const double unions = std::min(sizes.any + operands, std::ceil(p / 2) * ordered);
-    const double nodes = p - (model.last_rounding ? 2 : 1);
-    combination = nodes * unit * unions + 2 * p * model.partial.underflow_add;
-    shrink_combination = 1 - (p - 1) * unit;
-  }
-  if (!(shrink > 0 && shrink_combination > 0)) {
+  rounded.total = sizes.total + rounded.operands;
+  rounded.ordered = sizes.ordered + rounded.operands;
+  rounded.parts = model.partials > 1 ? std::min(rounded.total, model.partials * rounded.ordered)
+                                     : rounded.ordered;
+  rounded.alignment = sizes.alignment;
+  rounded.largest_product = row.largest * column.largest + rounded.operands;
+  const Terms terms = model.tensor_core
+                          ? terms_of_cores(model, rounded)
+                          : terms_of_ieee(model, rounded, std::abs(sums.sum), quantum);
+  const Combination combination = combination_of(model, rounded, terms, sizes.any);
+  if (!(terms.shrink > 0 && combination.shrink > 0)) {
     given.bound = kUnbounded;
     return given;
   }
   const double inflation = kInflation + model.terms * 0x1p-50;
-  const double late = inflation / shrink_combination, early = late / shrink;
-  given.operands = operands * early;
-  given.products = products * early;
-  given.accumulation = accumulation * early;
-  given.partial_rounding = partial_rounding * late;
-  given.combination = combination * late;
+  const double late = inflation / combination.shrink, early = late / terms.shrink;
+  given.operands = rounded.operands * early;
+  given.products = terms.products * early;
+  given.accumulation = terms.accumulation * early;
+  given.partial_rounding = combination.rounding * late;
+  given.combination = combination.additions * late;
   given.bound = given.operands + given.products + given.accumulation + given.partial_rounding +
                 given.combination;
-  const double reach = (p > 1 ? sizes.any : sizes.ordered) + given.bound;
+  const double reach = (model.partials > 1 ? sizes.any : sizes.ordered) + given.bound;
   if (!(reach < model.largest)) given.bound = kUnbounded;
   return given;
 }
@@ -193,8 +295,9 @@ MatmulAnswer answer_of(const MatmulModel& model, const Line& row, const Line& co
 MatmulAnswer answer_of_class(const MatmulModel& model, double sum, double finite_magnitude) {
   MatmulAnswer given;
   given.value = sum;
-  // Finite products that overflow to the other infinity would make it a NaN.
-  if (std::isinf(sum) && finite_magnitude >= model.largest / 2) given.bound = kUnbounded;
+  // Finite products that overflow to the other infinity would make it a NaN. Products of doubles
+  // may overflow by themselves.
+  if (!std::isnan(sum) && !(finite_magnitude < model.largest / 2)) given.bound = kUnbounded;
   return given;
 }
 

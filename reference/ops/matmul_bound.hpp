@@ -10,7 +10,8 @@
 
 namespace halfulp::reference {
 
-// Sums over k of the products of one element, k ascending, in double.
+// Sums over k of the products of one element, k ascending, in double. Where operands are fp64, so
+// are the roundings of products.
 struct ProductSums {
   double sum = 0;
   double magnitude = 0;  // sum |a b|
@@ -44,8 +45,11 @@ struct Line {
 
 // What all elements of an operation share.
 struct MatmulModel {
-  explicit MatmulModel(const Matmul& op);
+  // advisory: the statistical bound [B23].
+  explicit MatmulModel(const Matmul& op, bool advisory = false);
 
+  bool advisory = false;
+  bool exact_products = true;  // in the reference's double: no operand is fp64
   bool tensor_core = false;
   bool contiguous = false;
   bool last_rounding = false;  // the last operation rounds to nearest in the output format
@@ -58,6 +62,8 @@ struct MatmulModel {
   bool flush = false;
   double additions = 0;  // of the longest partial sum
   double step = 0;       // g of [B16]
+  double cut_root = 0;   // sqrt(l) 2^-F and the rounding's 2 u, for [B23]
+  double step_unit = 0;
   double step_underflow = 0;
   double steps_longest = 0;
   double steps = 0;  // of all partial sums

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "reference/exact_sum.hpp"
@@ -12,6 +13,7 @@ namespace {
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 double add(Format format, double x, double y) {
+  if (format == Format::fp64) return x + y;
   if (format == Format::fp32) {
     return static_cast<double>(static_cast<float>(x) + static_cast<float>(y));
   }
@@ -24,6 +26,7 @@ double add(Format format, double x, double y) {
 double multiply(Format format, double x, double y) { return round_to(format, x * y); }
 
 double multiply_add(Format format, double x, double y, double z) {
+  if (format == Format::fp64) return std::fma(x, y, z);
   if (format == Format::fp32) {
     return static_cast<double>(
         std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)));
@@ -142,7 +145,8 @@ DotStyle random_dot_style(Format input, std::int64_t k, Generator& generator) {
   style.zero_has_exponent = below(generator, 2) == 0;
   declared.product_rounded = !style.fma;
   if (input == Format::fp16 && below(generator, 4) == 0) declared.compute = Format::fp16;
-  if (input != Format::fp32 && below(generator, 2) == 0) {
+  if (input == Format::fp64) declared.compute = Format::fp64;
+  if (input != Format::fp32 && input != Format::fp64 && below(generator, 2) == 0) {
     const TensorCore cores[] = {kVolta, kAmpere, kHopper, {13, 32}};
     declared.tensor_core = cores[below(generator, 4)];
   }
@@ -151,6 +155,7 @@ DotStyle random_dot_style(Format input, std::int64_t k, Generator& generator) {
     declared.partials = (k + declared.partial_longest - 1) / declared.partial_longest;
     const Format formats[] = {Format::fp32, Format::fp16, Format::bf16};
     declared.partial = formats[below(generator, 3)];
+    if (input == Format::fp64 && below(generator, 2) == 0) declared.partial = Format::fp64;
   }
   declared.output = Format::fp64;  // the accumulated sum as it is
   return style;
@@ -158,13 +163,11 @@ DotStyle random_dot_style(Format input, std::int64_t k, Generator& generator) {
 
 MatmulData::MatmulData(std::int64_t m, std::int64_t n, std::int64_t k, Format input,
                        bool transpose_b) {
-  const bool wide = traits(input).storage_bits == 32;
-  const std::size_t count = index(m * k + k * n);
-  if (wide) words.resize(count);
-  if (!wide) halves.resize(count);
+  const int bytes = traits(input).storage_bits / 8;
+  storage.resize(index((m * k + k * n) * bytes));
   const auto view = [&](std::int64_t first, std::int64_t rows, std::int64_t columns, bool turn) {
     View made;
-    made.data = wide ? static_cast<const void*>(words.data() + first) : halves.data() + first;
+    made.data = storage.data() + first * bytes;
     made.format = input;
     made.extent[0] = rows;
     made.extent[1] = columns;
@@ -183,14 +186,9 @@ MatmulData::MatmulData(std::int64_t m, std::int64_t n, std::int64_t k, Format in
 void MatmulData::set(const View& view, std::int64_t i, std::int64_t j, double value) {
   const std::int64_t at = i * view.stride[0] + j * view.stride[1];
   const std::uint64_t bits = encode(view.format, value);
-  const char* const first = static_cast<const char*>(view.data);
-  if (!words.empty()) {
-    words[index((first - reinterpret_cast<char*>(words.data())) / 4 + at)] =
-        static_cast<std::uint32_t>(bits);
-  } else {
-    halves[index((first - reinterpret_cast<char*>(halves.data())) / 2 + at)] =
-        static_cast<std::uint16_t>(bits);
-  }
+  const std::int64_t bytes = traits(view.format).storage_bits / 8;
+  const std::int64_t first = static_cast<const unsigned char*>(view.data) - storage.data();
+  std::memcpy(storage.data() + first + at * bytes, &bits, index(bytes));  // the low bytes
 }
 void MatmulData::set_a(std::int64_t i, std::int64_t k, double value) { set(op.a, i, k, value); }
 void MatmulData::set_b(std::int64_t k, std::int64_t j, double value) { set(op.b, k, j, value); }
@@ -218,7 +216,7 @@ void MatmulData::fill(MatrixFill fill, Generator& generator) {
         return std::ldexp(normal(generator), static_cast<int>(below(generator, 8)) - 2);
       default: {
         const double value =
-            decode(op.a.format, generator() & ((1ULL << format.storage_bits) - 1) &
+            decode(op.a.format, generator() >> (64 - format.storage_bits) &
                                     ~(op.a.format == Format::tf32 ? 0x1fffULL : 0));
         return std::isfinite(value) ? value : 0;
       }

@@ -47,8 +47,7 @@ enum class MatrixFill {
 
 // Storage of both operands of one case, b transposed or not.
 struct MatmulData {
-  std::vector<std::uint32_t> words;
-  std::vector<std::uint16_t> halves;
+  std::vector<unsigned char> storage;  // little endian
   Matmul op;
 
   MatmulData(std::int64_t m, std::int64_t n, std::int64_t k, Format input, bool transpose_b);
