@@ -117,7 +117,9 @@ SumSizes sum_sizes(const MatmulModel& model, const Line& row, const Line& column
   }
   sizes.total = sums.magnitude + slack;
   sizes.any = std::min(sizes.total, (sums.magnitude + size) / 2 + slack);
-  sizes.error = exact ? 0 : model.terms * 0x1.0001p-53 * sizes.any + products;
+  // Sub-sums of at most 2^53 q are doubles, the magnitudes' own sum or not.
+  const bool exact_sum = sizes.any <= 0x1p53 * quantum && keeps_products(model, quantum);
+  sizes.error = exact_sum ? 0 : model.terms * 0x1.0001p-53 * sizes.any + products;
   sizes.ordered = model.contiguous ? std::min(sizes.any, sums.range + 2 * slack) : sizes.any;
   if (!model.tensor_core) return sizes;
   double beyond = model.sum.smallest_normal;

@@ -8,6 +8,7 @@
 
 #include "reference/exponential.hpp"
 #include "reference/ops/graph_attention.hpp"
+#include "reference/ops/matmul_exact.hpp"
 #include "reference/ops/scatter_normalize.hpp"
 #include "reference/ops/vector_add.hpp"
 #include "tests/reference/golden_file.hpp"
@@ -96,9 +97,10 @@ double size_of(const View& view, std::int64_t count) {
 }
 
 // Both paths of one operation against the answers of its outputs, and that each element comes once.
+// `share`: the fast path's error beside bound and value.
 template <typename Op>
 void expect_encloses(const Op& op, const std::vector<std::vector<std::string>>& outputs,
-                     double terms) {
+                     double terms, double share = 0x1p-20) {
   std::vector<std::vector<int>> seen;
   for (const auto& answers : outputs) seen.emplace_back(answers.size());
   evaluate(op, [&](const Rows& rows) {
@@ -115,7 +117,7 @@ void expect_encloses(const Op& op, const std::vector<std::vector<std::string>>& 
           << rows.error[i] << ", golden " << outputs[output][index];
       // The fast path earns its name: its error is that of double arithmetic, not of the kernel's.
       if (answer.is_finite()) {
-        EXPECT_LE(rows.error[i], 0x1p-20 * (rows.bound[i] + std::abs(rows.value[i])) + 0x1p-1074);
+        EXPECT_LE(rows.error[i], share * (rows.bound[i] + std::abs(rows.value[i])) + 0x1p-1074);
       }
     }
   });
@@ -196,6 +198,29 @@ TEST(Golden, GraphAttention) {
                             stored_in(golden.format)};
     expect_encloses(op, {golden.words("out"), golden.words("e_out")},
                     size_of(v.view, nodes * heads * dim));
+  }
+}
+
+TEST(Golden, Matmul) {
+  for (const GoldenCase& golden : read_golden("matmul.golden")) {
+    SCOPED_TRACE(golden.title);
+    const std::int64_t m = golden.integer("m"), n = golden.integer("n"), k = golden.integer("k");
+    const Stored a = golden.stored("a", {m, k}), b = golden.stored("b", {k, n});
+    Matmul op{m, n, k, a.view, b.view, stored_in(golden.format)};
+    const bool wide = golden.format == Format::fp64;
+    if (wide) op.arithmetic.compute = Format::fp64;
+    // In double the reference rounds as much as a kernel.
+    expect_encloses(op, {golden.words("c")}, 0, wide ? 2 : 0x1p-20);
+    evaluate_exactly(op, [&](std::int64_t row, std::span<const ExactElement> elements) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        const std::string& decimal = golden.words("c")[static_cast<std::size_t>(row * n + j)];
+        const Enclosure enclosure = elements[static_cast<std::size_t>(j)].enclosure();
+        EXPECT_TRUE(holds(Answer(decimal), enclosure))
+            << row << ' ' << j << ": [" << enclosure.lo << ", " << enclosure.hi << "], golden "
+            << decimal;
+        EXPECT_TRUE(is_tight(enclosure, 0));
+      }
+    });
   }
 }
 
