@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <random>
 
 #include "apps/command.hpp"
 #include "apps/option.hpp"
 #include "apps/output_file.hpp"
+#include "apps/stop.hpp"
 #include "properties/campaign.hpp"
 #include "properties/report.hpp"
 #include "properties/setup.hpp"
@@ -71,22 +71,6 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_{};
 };
 
-// The signal that asked for an early end; 0: none.
-volatile std::sig_atomic_t stop_signal = 0;
-
-// The first SIGINT or SIGTERM ends the campaign after the cases in hand, a second one the process.
-// Workers inherit this: the signal, which a terminal sends to them too, costs no case.
-void stop_on_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int signal) { stop_signal = signal; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  for (const int signal : {SIGINT, SIGTERM}) {
-    struct sigaction before {};
-    sigaction(signal, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
-  }
-}
-
 void print_backends(const properties::CampaignOptions& campaign) {
   for (const properties::BackendState& state : campaign.states) {
     if (!state.unavailable.empty()) {
@@ -124,8 +108,7 @@ int check(Options& options) {
   const std::string error = properties::complete(campaign);
   if (!error.empty()) throw UsageError(error);
 
-  campaign.stop = &stop_signal;
-  stop_on_signals();
+  campaign.stop = stop_on_signals();
   print_backends(campaign);
   std::fflush(stdout);
   ProgressLine line;
@@ -142,11 +125,16 @@ int check(Options& options) {
   for (const properties::Failure& failure : result.failures) {
     fmt::print("{}\n", properties::failure_report(failure));
   }
+  for (const properties::Row& row : result.rows) {
+    if (!row.given_up()) continue;
+    fmt::print("{}/{} {}: {}; {} more were skipped\n\n", row.operation, row.kernel,
+               gpu::name(row.backend), row.skip_reason, row[properties::Verdict::skipped]);
+  }
   fmt::print("{}\n{}", properties::campaign_table(result),
              properties::campaign_summary(campaign, result));
   if (!unwritten.empty()) throw UsageError(unwritten);
   const int exit_code = result.exit_code();
-  return result.interrupted && exit_code != kExitFailed ? 128 + stop_signal : exit_code;
+  return result.interrupted && exit_code != kExitFailed ? exit_of_signal() : exit_code;
 }
 
 }  // namespace

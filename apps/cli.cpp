@@ -76,9 +76,26 @@ void open_closed_streams() {
   }
 }
 
+// One line, and no byte that a terminal would obey, whatever a file is called.
 int fail(const std::string& what) {
-  std::fprintf(stderr, "halfulp: %s\n", what.c_str());
+  std::string line;
+  for (const char c : what) {
+    const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+    line += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  std::fprintf(stderr, "halfulp: %s\n", line.c_str());
   return kExitUsage;
+}
+
+// CLI11 would take the next word for the value of "--json=".
+void refuse_empty_values(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") return;
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+      throw UsageError(std::string(word.substr(0, word.size() - 1)) + ": must not be empty");
+    }
+  }
 }
 
 int dispatch(int argc, char** argv) {
@@ -109,6 +126,7 @@ int dispatch(int argc, char** argv) {
 int cli_main(int argc, char** argv) {
   open_closed_streams();
   try {
+    refuse_empty_values(argc, argv);
     const int exit_code = dispatch(argc, argv);
     std::cout.flush();
     errno = 0;

@@ -39,7 +39,7 @@ properties::Case case_of(const std::vector<std::string>& words);
 // Is the text the path of a file, and no case line? One that looks like a path is, present or not.
 bool names_file(const std::string& text);
 
-// The text, or its start when it is long: what messages show of an argument.
+// The text, or its start when it is long, without control bytes: what messages show of an argument.
 std::string shortened(const std::string& text);
 
 // "30s", "2m", "1h", "250ms" or plain seconds; nothing when it is none of these or not above 0.

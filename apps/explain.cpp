@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <new>
 
 #include "apps/command.hpp"
 #include "apps/option.hpp"
+#include "properties/process.hpp"
 
 namespace halfulp::apps {
 
@@ -29,13 +31,39 @@ reference::Element element_of(const std::string& text) {
   return element;
 }
 
+struct Options {
+  std::vector<std::string> words;
+  std::string element;
+  double watchdog_s = 20;
+};
+
+// In a process of its own, as a large case takes long.
+void explain(const Options& options) {
+  const properties::Case c = case_of(options.words);
+  std::optional<reference::Element> element;
+  if (!options.element.empty()) element = element_of(options.element);
+  constexpr char kRight = '+', kWrong = '-';  // the first byte of what the process says
+  const auto explained = [&]() -> std::string {
+    try {
+      std::string error;
+      const std::string text = properties::explanation(c, element, error);
+      return error.empty() ? kRight + text : kWrong + error;
+    } catch (const std::bad_alloc&) {
+      return kWrong + std::string("not enough memory for this case here");
+    }
+  };
+  std::string error;
+  const auto said = properties::run_apart(explained, options.watchdog_s, error);
+  if (!said || said->empty()) {
+    throw UsageError(fmt::format("explain: {}; --watchdog gives it more time", error));
+  }
+  if (said->front() != kRight) throw UsageError(said->substr(1));
+  fmt::print("{}", std::string_view(*said).substr(1));
+}
+
 }  // namespace
 
 void add_explain(CLI::App& app, int&) {
-  struct Options {
-    std::vector<std::string> words;
-    std::string element;
-  };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "explain", "the inputs of a case, the true answer, the bound and which term of it dominates");
@@ -44,15 +72,10 @@ void add_explain(CLI::App& app, int&) {
       ->add_option("--element", options->element,
                    "OUTPUT:INDEX to explain; default: the element with the largest bound")
       ->check(not_empty());
-  command->callback([options] {
-    const properties::Case c = case_of(options->words);
-    std::optional<reference::Element> element;
-    if (!options->element.empty()) element = element_of(options->element);
-    std::string error;
-    const std::string text = properties::explanation(c, element, error);
-    if (!error.empty()) throw UsageError(error);
-    fmt::print("{}", text);
-  });
+  command->add_option("--watchdog", options->watchdog_s, "seconds after which it is given up")
+      ->check(real(kSecondsMin, kSecondsMax))
+      ->capture_default_str();
+  command->callback([options] { explain(*options); });
 }
 
 }  // namespace halfulp::apps

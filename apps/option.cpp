@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "apps/command.hpp"
+#include "properties/fields.hpp"
 
 namespace halfulp::apps {
 
@@ -20,10 +21,7 @@ bool read(const std::string& text, Number& value) {
 
 }  // namespace
 
-std::string shortened(const std::string& text) {
-  constexpr std::size_t kShownMax = 60;
-  return text.size() <= kShownMax ? text : text.substr(0, kShownMax) + "...";
-}
+std::string shortened(const std::string& text) { return properties::shown(text); }
 
 CLI::Option* add_words(CLI::App& command, const std::string& name, std::vector<std::string>& words,
                        const std::string& help) {

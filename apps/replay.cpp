@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "apps/command.hpp"
 #include "apps/option.hpp"
+#include "apps/stop.hpp"
 #include "properties/plan.hpp"
 #include "properties/report.hpp"
 #include "properties/shrink.hpp"
@@ -27,7 +29,9 @@ std::vector<properties::Case> cases_of(const Options& options) {
     std::string error;
     cases = properties::read_cases(options.words.front(), {gpu::Backend::host}, error);
     if (!error.empty()) throw UsageError(error);
-    if (cases.empty()) throw UsageError(options.words.front() + ": holds no case line");
+    if (cases.empty()) {
+      throw UsageError(shortened(options.words.front()) + ": holds no case line");
+    }
   } else {
     cases.push_back(case_of(options.words));
   }
@@ -36,22 +40,37 @@ std::vector<properties::Case> cases_of(const Options& options) {
   return cases;
 }
 
+bool trouble(const properties::Judgement& judgement) {
+  return judgement.verdict == properties::Verdict::fail ||
+         judgement.verdict == properties::Verdict::faulted;
+}
+
+int replay_one(properties::WorkerPool& pool, const properties::Case& c) {
+  const properties::Judgement judgement = pool.judge(c);
+  fmt::print("{}", properties::case_report(c, judgement));
+  if (trouble(judgement)) return kExitFailed;
+  return judgement.verdict == properties::Verdict::pass ? kExitPassed : kExitPowerless;
+}
+
 int replay(const Options& options) {
   const std::vector<properties::Case> cases = cases_of(options);
   properties::WorkerPool pool({1, options.watchdog_s});
+  if (cases.size() == 1) return replay_one(pool, cases.front());
+  const volatile std::sig_atomic_t* stop = stop_on_signals();
+  std::size_t judged = 0;
   std::int64_t troubles = 0, passed = 0;
-  for (const properties::Case& c : cases) {
-    const properties::Judgement judgement = pool.judge(c);
-    fmt::print("{}", properties::case_report(c, judgement));
-    if (cases.size() > 1) fmt::print("\n");
-    passed += judgement.verdict == properties::Verdict::pass;
-    troubles += judgement.verdict == properties::Verdict::fail ||
-                judgement.verdict == properties::Verdict::faulted;
+  for (; judged < cases.size() && *stop == 0; ++judged) {
+    const int verdict = replay_one(pool, cases[judged]);
+    fmt::print("\n");
+    std::fflush(stdout);
+    passed += verdict == kExitPassed;
+    troubles += verdict == kExitFailed;
   }
-  if (cases.size() > 1) {
-    fmt::print("{} cases, {} pass, {} fail or faulted\n", cases.size(), passed, troubles);
-  }
+  const bool interrupted = judged < cases.size();
+  fmt::print("{} cases, {} pass, {} fail or faulted{}\n", judged, passed, troubles,
+             interrupted ? fmt::format("; interrupted, {} not run", cases.size() - judged) : "");
   if (troubles > 0) return kExitFailed;
+  if (interrupted) return exit_of_signal();
   return passed > 0 ? kExitPassed : kExitPowerless;
 }
 
@@ -60,14 +79,13 @@ int shrink(const Options& options) {
   if (!options.backend.empty()) c.set("backend", options.backend);
   properties::WorkerPool pool({1, options.watchdog_s});
   const properties::Judgement judgement = pool.judge(c);
-  const bool trouble = judgement.verdict == properties::Verdict::fail ||
-                       judgement.verdict == properties::Verdict::faulted;
-  if (!trouble) {
+  if (!trouble(judgement)) {
     fmt::print("{}", properties::case_report(c, judgement));
     return judgement.verdict == properties::Verdict::pass ? kExitPassed : kExitPowerless;
   }
-  const properties::Failure failure{
-      c, judgement, properties::shrink(pool, c, judgement, {options.cases, options.seconds})};
+  properties::ShrinkBudget budget{options.cases, options.seconds};
+  budget.stop = stop_on_signals();
+  const properties::Failure failure{c, judgement, properties::shrink(pool, c, judgement, budget)};
   fmt::print("{}", properties::failure_report(failure));
   return kExitFailed;
 }

@@ -48,7 +48,9 @@ class Campaign {
   void generate(int jobs, const std::vector<Pairing>& pairs, std::optional<std::int64_t> cases,
                 double seconds);
   bool stopped();
-  void record(const Case& c, const Judgement& judgement);
+  void record(const Case& c, const Judgement& judged);
+  std::optional<Judgement> given_up(const Case& c);
+  bool all_given_up(const std::vector<Pairing>& pairs) const;
   void shrink_failures();
   Row& row_of(const Case& c);
 
@@ -79,9 +81,26 @@ void count(Row& row, const Judgement& judgement) {
   row.seconds += judgement.kernel_seconds;
 }
 
-void Campaign::record(const Case& c, const Judgement& judgement) {
+std::optional<Judgement> Campaign::given_up(const Case& c) {
+  const Row& row = row_of(c);
+  if (!row.given_up()) return std::nullopt;
+  Judgement judgement;
+  judgement.verdict = Verdict::skipped;
+  judgement.reason = row.skip_reason;
+  return judgement;
+}
+
+void Campaign::record(const Case& c, const Judgement& judged) {
+  // Cases are recorded in order: what is given up does not depend on how many were under way.
+  const Judgement judgement = given_up(c).value_or(judged);
   Row& row = row_of(c);
   count(row, judgement);
+  if (judgement.verdict == Verdict::pass) {
+    row.slowest_pass_s = std::max(row.slowest_pass_s, judgement.seconds);
+  }
+  if (judgement.fault.kind == gpu::FaultKind::timed_out && ++row.hangs == kHangsMax) {
+    row.skip_reason = fmt::format("given up after {} cases that hung", kHangsMax);
+  }
   count(result_.total, judgement);
   result_.elements += judgement.elements;
   result_.exact_checked += judgement.exact_checked;
@@ -107,7 +126,8 @@ void Campaign::judge_all(int jobs, const WorkerPool::Next& next) {
   if (stopped()) return;
   WorkerPool pool({jobs, options_.watchdog_s});
   pool.run([&] { return stopped() ? std::nullopt : next(); },
-           [this](const Case& c, const Judgement& judgement) { record(c, judgement); });
+           [this](const Case& c, const Judgement& judgement) { record(c, judgement); },
+           [this](const Case& c) { return given_up(c); });
   result_.restarts += pool.restarts();
 }
 
@@ -122,13 +142,25 @@ void Campaign::judge_listed(int jobs, bool cuda) {
   });
 }
 
+bool Campaign::all_given_up(const std::vector<Pairing>& pairs) const {
+  const auto hopeless = [](const Row& row) { return row.given_up(); };
+  if (std::ranges::count_if(result_.rows, hopeless) == 0) return false;
+  return std::ranges::all_of(pairs, [&](const Pairing& pair) {
+    return std::ranges::any_of(result_.rows, [&](const Row& row) {
+      return hopeless(row) && row.operation == pair.kernel->operation &&
+             row.kernel == pair.kernel->name && row.backend == pair.backend;
+    });
+  });
+}
+
 void Campaign::generate(int jobs, const std::vector<Pairing>& pairs,
                         std::optional<std::int64_t> cases, double seconds) {
   const auto began = Clock::now();
   const auto count = static_cast<std::int64_t>(pairs.size());
   std::int64_t number = 0;
   judge_all(jobs, [&]() -> std::optional<Case> {
-    const bool enough = cases ? number >= *cases : seconds_since(began) >= seconds;
+    const bool enough =
+        cases ? number >= *cases : seconds_since(began) >= seconds || all_given_up(pairs);
     if (enough) return std::nullopt;
     const Pairing& pair = pairs[static_cast<std::size_t>(number % count)];
     return generated_case(pair, options_.seed, number++ / count, options_.size_max);
@@ -138,13 +170,17 @@ void Campaign::generate(int jobs, const std::vector<Pairing>& pairs,
 
 void Campaign::shrink_failures() {
   WorkerPool pool({1, std::min(options_.watchdog_s, 5.0)});
+  ShrinkBudget budget = options_.shrink_budget;
+  budget.stop = options_.stop;
   for (Failure& failure : result_.failures) {
     if (stopped()) return;
     on_progress_({result_.total.cases,
                   result_.total[Verdict::fail] + result_.total[Verdict::faulted],
                   seconds_since(start_), fmt::format("shrinking {}", failure.found.kernel)});
-    failure.shrunk = shrink(pool, failure.found, failure.judgement, options_.shrink_budget);
+    budget.pass_s = row_of(failure.found).slowest_pass_s;
+    failure.shrunk = shrink(pool, failure.found, failure.judgement, budget);
   }
+  stopped();
 }
 
 CampaignResult Campaign::run() {

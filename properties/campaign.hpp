@@ -7,6 +7,9 @@
 //
 // With `cases` and the same seed, kernels and backends, two runs give the same verdicts in the same
 // order, whatever the number of jobs. With `seconds` only the number of generated cases differs.
+//
+// A kernel that hangs costs a watchdog a case: after kHangsMax of them on one backend the rest of
+// its cases there are skipped.
 #pragma once
 #include <array>
 #include <csignal>
@@ -48,6 +51,7 @@ struct CampaignOptions {
 std::string complete(CampaignOptions& options);
 
 constexpr int kVerdicts = 5;
+constexpr int kHangsMax = 2;
 
 struct Row {
   std::string operation;
@@ -57,7 +61,10 @@ struct Row {
   std::array<std::int64_t, kVerdicts> count{};  // by Verdict
   double worst = 0;                             // error over bound, of cases that passed or failed
   double seconds = 0;                           // spent in kernels
-  std::string skip_reason;                      // of the first case that was skipped
+  std::int64_t hangs = 0;                       // cases that timed out
+  double slowest_pass_s = 0;                    // from request to verdict
+  std::string skip_reason;  // of the first case that was skipped, or why the kernel was given up
+  bool given_up() const { return hangs >= kHangsMax; }
   std::int64_t operator[](Verdict verdict) const {
     return count[static_cast<std::size_t>(verdict)];
   }

@@ -61,47 +61,41 @@ std::string input_text(const gpu::Operand& operand) {
                             count > kShown ? " ..." : "");
 }
 
-// The truth as it streams by: the first elements of each output in words, and the widest bound.
+// The truth as it streams by: the first elements of each output in words, and the bound of the
+// element to explain, which is the one with the widest bound unless one was asked for.
 struct Truth {
   std::vector<std::string> shown;
-  std::optional<reference::Element> widest;
-  double widest_bound = -1;
+  std::optional<reference::Element> element;
+  double bound = -1;
 };
 
-Truth stream_truth(const Setup& setup, const gpu::Problem& problem) {
+bool same(const reference::Element& a, const reference::Element& b) {
+  return a.output == b.output && a.index == b.index;
+}
+
+Truth stream_truth(const Setup& setup, const gpu::Problem& problem,
+                   std::optional<reference::Element> asked) {
   const auto outputs = output_operands(problem);
   Truth truth;
   truth.shown.resize(outputs.size());
   const auto see = [&](const reference::Rows& rows) {
     for (std::size_t i = 0; i < rows.value.size(); ++i) {
-      const auto index = rows.first + static_cast<std::int64_t>(i);
-      if (index < kShown) {
-        const auto place = logical_index(*outputs[static_cast<std::size_t>(rows.output)], index);
+      const reference::Element element{rows.output, rows.first + static_cast<std::int64_t>(i)};
+      if (element.index < kShown) {
+        const auto place =
+            logical_index(*outputs[static_cast<std::size_t>(rows.output)], element.index);
         truth.shown[static_cast<std::size_t>(rows.output)] +=
             fmt::format("    [{}]  {:.17g} +- {:.2g}, bound {:.3g}\n", fmt::join(place, ","),
                         rows.value[i], rows.error[i], rows.bound[i]);
       }
-      if (rows.bound[i] > truth.widest_bound) {
-        truth.widest_bound = rows.bound[i];
-        truth.widest = {rows.output, index};
+      if (asked ? same(*asked, element) : rows.bound[i] > truth.bound) {
+        truth.bound = rows.bound[i];
+        truth.element = element;
       }
     }
   };
   setup.operation->evaluate(problem, setup.numerics, see);
   return truth;
-}
-
-double bound_of(const Setup& setup, const gpu::Problem& problem, reference::Element element) {
-  double bound = 0;
-  const auto see = [&](const reference::Rows& rows) {
-    const std::int64_t at = element.index - rows.first;
-    if (rows.output != element.output || at < 0) return;
-    if (at < static_cast<std::int64_t>(rows.bound.size())) {
-      bound = rows.bound[static_cast<std::size_t>(at)];
-    }
-  };
-  setup.operation->evaluate(problem, setup.numerics, see);
-  return bound;
 }
 
 std::string accepted_text(reference::Format format, reference::Enclosure truth, double bound) {
@@ -113,11 +107,10 @@ std::string accepted_text(reference::Format format, reference::Enclosure truth, 
 }
 
 std::string element_text(const Setup& setup, const gpu::Problem& problem,
-                         reference::Element element) {
+                         reference::Element element, double bound) {
   const gpu::Operand& operand = *output_operands(problem)[static_cast<std::size_t>(element.output)];
   const reference::Format format = reference_format(operand.format);
   const reference::Enclosure exact = setup.operation->exact(problem, setup.numerics)(element);
-  const double bound = bound_of(setup, problem, element);
   std::string text =
       fmt::format("{}[{}]\n  truth     {}\n  bound     {:.6g}\n  accepted  {}\n", operand.name,
                   fmt::join(logical_index(operand, element.index), ","), truth_text(exact), bound,
@@ -161,7 +154,7 @@ std::string explanation(const Case& c, std::optional<reference::Element> element
   for (const gpu::Operand& operand : problem.operands) {
     if (operand.role == gpu::Role::input) text += input_text(operand);
   }
-  const Truth truth = stream_truth(setup, problem);
+  const Truth truth = stream_truth(setup, problem, element);
   text += "\nanswer\n";
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     text += fmt::format("  {} {}\n{}", outputs[i]->name, sizes(*outputs[i]), truth.shown[i]);
@@ -169,8 +162,7 @@ std::string explanation(const Case& c, std::optional<reference::Element> element
       text += fmt::format("    ... {} more\n", outputs[i]->count() - kShown);
     }
   }
-  if (!element) element = truth.widest;
-  if (element) text += "\n" + element_text(setup, problem, *element);
+  if (truth.element) text += "\n" + element_text(setup, problem, *truth.element, truth.bound);
   return text;
 }
 

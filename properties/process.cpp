@@ -1,7 +1,9 @@
 // Child processes; see process.hpp.
 #include "properties/process.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "properties/assert.hpp"
+#include "properties/deadline.hpp"
 
 namespace halfulp::properties {
 
@@ -36,13 +39,24 @@ std::vector<int>& parent_sockets() {
   for (const int other : parent_sockets()) close(other);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  if (output >= 0) {
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
+  if (output < 0) output = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (dup2(output, stream) < 0) close(stream);  // never the parent's own
   }
   body(socket);
   std::fflush(nullptr);
   _exit(0);
+}
+
+bool send_text(int socket, const std::string& text) {
+  std::size_t sent = 0;
+  while (sent < text.size()) {
+    const ssize_t n = send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    sent += static_cast<std::size_t>(n);
+  }
+  return true;
 }
 
 std::string describe_end(int status) {
@@ -131,17 +145,38 @@ std::string Process::output_tail(std::size_t characters_max) const {
   return text;
 }
 
-bool send_line(int socket, const std::string& line) {
-  const std::string message = line + "\n";
-  std::size_t sent = 0;
-  while (sent < message.size()) {
-    const ssize_t n = send(socket, message.data() + sent, message.size() - sent, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    sent += static_cast<std::size_t>(n);
+std::optional<std::string> run_apart(const std::function<std::string()>& body, double watchdog_s,
+                                     std::string& error) {
+  constexpr int kSlice_ms = 100;
+  Process process;
+  process.start([&](int socket) { send_text(socket, body()); });
+  std::string text;
+  const Clock::duration patience = limit(watchdog_s);
+  Clock::duration waited{};  // this process being stopped counts as one slice
+  for (;;) {
+    pollfd ready{process.socket(), POLLIN, 0};
+    const Clock::time_point before = Clock::now();
+    poll(&ready, 1, kSlice_ms);
+    if (ready.revents != 0) {
+      char chunk[1 << 12];
+      const ssize_t n = recv(process.socket(), chunk, sizeof chunk, 0);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      text.append(chunk, static_cast<std::size_t>(n));
+    }
+    waited +=
+        std::min<Clock::duration>(Clock::now() - before, std::chrono::milliseconds(2 * kSlice_ms));
+    if (waited < patience) continue;
+    error = fmt::format("not done within {:g} s", watchdog_s);
+    return std::nullopt;
   }
-  return true;
+  const std::string how = process.end();
+  if (how.empty()) return text;
+  error = fmt::format("{}: {}", how, process.output_tail(400));
+  return std::nullopt;
 }
+
+bool send_line(int socket, const std::string& line) { return send_text(socket, line + "\n"); }
 
 LineReader::State LineReader::read(int socket, std::string& line) {
   char chunk[1 << 16];

@@ -1,11 +1,10 @@
 // A child process that answers over a socket: a fork that runs `body` and exits.
 //
 //   Process process;
-//   process.start([](int socket) { ... });       // in the child; its stdout and stderr are kept,
-//   not shown send_line(process.socket(), "text");          // both sides speak in lines
-//   std::string how = process.end();              // "killed by SIGSEGV (Segmentation fault)",
-//   "exited with 3" std::string said = process.output_tail(500);  // the last it wrote to stdout or
-//   stderr
+//   process.start([](int socket) { ... });      // in the child
+//   send_line(process.socket(), "text");        // both sides speak in lines
+//   std::string how = process.end();            // "killed by SIGSEGV (...)", "exited with 3"
+//   std::string said = process.output_tail(9);  // the last of what it printed, which is not shown
 #pragma once
 #include <sys/types.h>
 
@@ -38,6 +37,11 @@ class Process {
   int socket_ = -1;
   int output_ = -1;  // a memory file that holds what the child prints
 };
+
+// What `body` returns, run in a process of its own. nullopt when it is not done in time, and when
+// it ends its process: `error` says which. Time in which this process is stopped does not count.
+std::optional<std::string> run_apart(const std::function<std::string()>& body, double watchdog_s,
+                                     std::string& error);
 
 // False when the other side has gone.
 bool send_line(int socket, const std::string& line);

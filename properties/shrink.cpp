@@ -6,6 +6,8 @@
 #include <rapidcheck/seq/Create.h>
 #include <rapidcheck/shrinkable/Create.h>
 
+#include <algorithm>
+
 #include "properties/assert.hpp"
 #include "properties/deadline.hpp"
 #include "properties/operation.hpp"
@@ -36,9 +38,10 @@ bool same_trouble(const Judgement& first, const Judgement& now) {
   }
 }
 
-}  // namespace
+bool stopped(const ShrinkBudget& budget) { return budget.stop != nullptr && *budget.stop != 0; }
 
-Shrunk shrink(WorkerPool& pool, const Case& c, const Judgement& judgement, ShrinkBudget budget) {
+Shrunk walk(WorkerPool& pool, const Case& c, const Judgement& judgement,
+            const ShrinkBudget& budget) {
   const Clock::time_point deadline = Clock::now() + limit(budget.seconds);
   Shrunk best{c, judgement, 0, 0, false};
   rc::Shrinkable<Case> node = shrink_tree(c);
@@ -46,7 +49,7 @@ Shrunk shrink(WorkerPool& pool, const Case& c, const Judgement& judgement, Shrin
     simpler = false;
     rc::Seq<rc::Shrinkable<Case>> children = node.shrinks();
     for (auto child = children.next(); child; child = children.next()) {
-      if (best.judgements >= budget.judgements || Clock::now() >= deadline) {
+      if (best.judgements >= budget.judgements || Clock::now() >= deadline || stopped(budget)) {
         best.exhausted = true;
         return best;
       }
@@ -63,6 +66,31 @@ Shrunk shrink(WorkerPool& pool, const Case& c, const Judgement& judgement, Shrin
     }
   }
   return best;
+}
+
+Shrunk walk_hangs(WorkerPool& pool, const Case& c, const Judgement& judgement,
+                  const ShrinkBudget& budget) {
+  constexpr double kLeast_s = 1;
+  constexpr double kPasses = 20;
+  const double patience_s =
+      std::min(pool.options().watchdog_s, std::max(kLeast_s, kPasses * budget.pass_s));
+  WorkerPool hasty({1, patience_s});
+  Shrunk best = walk(hasty, c, judgement, budget);
+  if (best.steps == 0 || patience_s >= pool.options().watchdog_s || stopped(budget)) return best;
+  const Judgement confirmed = pool.judge(best.smallest);
+  ++best.judgements;
+  if (same_trouble(judgement, confirmed)) {
+    best.judgement = confirmed;
+    return best;
+  }
+  return {c, judgement, 0, best.judgements, true};  // it was only slow
+}
+
+}  // namespace
+
+Shrunk shrink(WorkerPool& pool, const Case& c, const Judgement& judgement, ShrinkBudget budget) {
+  return judgement.fault.kind == gpu::FaultKind::timed_out ? walk_hangs(pool, c, judgement, budget)
+                                                           : walk(pool, c, judgement, budget);
 }
 
 }  // namespace halfulp::properties

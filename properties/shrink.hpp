@@ -6,7 +6,11 @@
 // the place of the failing one, until none does or the budget is spent; then the best so far is the
 // answer. A failing case may become a failing or a faulted one; a faulted one only one with the
 // same kind of fault.
+//
+// Each case that hangs costs a watchdog. A hang is therefore shrunk under a short one of its own,
+// far above what passing cases take, and the smallest case is then judged under the pool's.
 #pragma once
+#include <csignal>
 #include <cstdint>
 
 #include "properties/worker.hpp"
@@ -16,6 +20,8 @@ namespace halfulp::properties {
 struct ShrinkBudget {
   std::int64_t judgements = 2000;
   double seconds = 20;
+  double pass_s = 0;  // the longest that a passing case of this kernel took, as far as known
+  const volatile std::sig_atomic_t* stop = nullptr;  // not 0: the search ends
 };
 
 struct Shrunk {

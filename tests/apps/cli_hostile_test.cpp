@@ -38,6 +38,8 @@ TEST(CliHostile, EmptyValuesAreErrors) {
   for (const char* option : {"--from", "--time", "--seed", "--json", "--junit"}) {
     expect_usage_error(std::string("check ") + option + " ''", std::string(option) + ": must not");
   }
+  expect_usage_error("check --json= vector_add", "--json: must not be empty");
+  expect_usage_error("check vector_add --seed=", "--seed: must not be empty");
   expect_usage_error("explain vector_add scalar --element ''", "--element: must not be empty");
   expect_usage_error("check ''", "filters: must not be empty");
   expect_usage_error("list ''", "filters: must not be empty");
@@ -159,6 +161,42 @@ TEST(CliHostile, SignalsEndACampaignWithItsReport) {
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_TRUE(has(failed.out, "halfulp replay 'vector_add fake_wrong")) << failed.out;
   std::filesystem::remove(json);
+}
+
+Ran after(const std::string& seconds, const std::string& arguments) {
+  return run(
+      "timeout --foreground --preserve-status -s INT " + seconds + " " + HALFULP_FAKES_COMMAND,
+      arguments);
+}
+
+TEST(CliHostile, SignalsEndAReplayOrAShrinkWithWhatIsKnown) {
+  const std::string file = scratch("slow.cases");
+  std::ofstream lines(file);
+  for (int n = 8; n < 28; ++n) lines << "vector_add fake_slow n=" << n << "\n";
+  lines.close();
+  const Ran replayed = after("0.5", "replay " + file);
+  EXPECT_EQ(replayed.exit_code, 130) << replayed.err;
+  EXPECT_TRUE(has(replayed.out, "0 fail or faulted; interrupted, ")) << replayed.out;
+  EXPECT_LT(replayed.seconds, 10);
+  std::filesystem::remove(file);
+  const Ran shrunk = after("1.5", "shrink vector_add fake_hang n=4000 --watchdog 0.5");
+  EXPECT_EQ(shrunk.exit_code, 1) << shrunk.err;
+  EXPECT_TRUE(has(shrunk.out, "the search was cut short")) << shrunk.out;
+  EXPECT_LT(shrunk.seconds, 5);
+}
+
+TEST(CliHostile, NamesOfFilesDoNotReachTheTerminalRaw) {
+  const std::string name = "'/no/\x1b[31m\n.cases'";
+  for (const char* command : {"check --from ", "replay ", "check --json "}) {
+    expect_usage_error(command + name, "/no/\\x1b[31m\\x0a.cases");
+  }
+}
+
+TEST(CliHostile, ExplainEndsInTime) {
+  const std::string large = "explain vector_add scalar n=1000000 fill=normal";
+  expect_usage_error(large + " --watchdog 0.01", "not done within 0.01 s");
+  EXPECT_EQ(halfulp(large).exit_code, 0);
+  expect_usage_error("explain vector_add scalar --watchdog 0", "expected a number from");
 }
 
 // What the machine lacks is not the kernel's fault.

@@ -98,6 +98,17 @@ TEST(Cli, ExplainShowsInputsAnswerAndBound) {
   }
 }
 
+TEST(Cli, ExplainsTheElementAskedFor) {
+  const Ran result = halfulp("explain vector_add scalar n=3 fill=normal --element 0:1");
+  const std::size_t listed = result.out.find("    [1]  ");
+  ASSERT_NE(listed, std::string::npos) << result.out;
+  const std::size_t at = result.out.find("bound ", listed) + 6;
+  const std::string bound = result.out.substr(at, result.out.find('\n', at) - at);
+  const std::size_t explained = result.out.find("z[1]\n");
+  ASSERT_NE(explained, std::string::npos) << result.out;
+  EXPECT_TRUE(has(result.out.substr(explained), "bound     " + bound.substr(0, 3))) << result.out;
+}
+
 TEST(Cli, CheckExitsByVerdicts) {
   const Ran good = fakes("check vector_add/fake_right --backend host --cases 20 --no-fixtures");
   EXPECT_EQ(good.exit_code, 0) << good.out << good.err;

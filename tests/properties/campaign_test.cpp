@@ -43,6 +43,42 @@ TEST(Shrink, StopsAtItsBudget) {
   EXPECT_EQ(result.judgements, 3);
 }
 
+Judgement hung() {
+  Judgement judgement;
+  judgement.verdict = Verdict::faulted;
+  judgement.fault = {gpu::FaultKind::timed_out, "no verdict"};
+  return judgement;
+}
+
+TEST(Shrink, AHangCostsLittleAndIsConfirmed) {
+  WorkerPool pool({1, 3});
+  const Shrunk result =
+      shrink(pool, parse("vector_add fake_hang n=20 fill=ones").value, hung(), {1000, 30});
+  EXPECT_EQ(result.smallest.integer("n"), 8);
+  EXPECT_EQ(result.judgement.fault.text, "no verdict within 3 s");
+  EXPECT_EQ(pool.restarts(), 1);  // the rest was done under a shorter watchdog
+}
+
+TEST(Shrink, WhatIsOnlySlowIsNoHang) {
+  WorkerPool pool({1, 20});
+  const Case slow = parse("vector_add fake_slow n=9 fill=ones").value;
+  const Shrunk result = shrink(pool, slow, hung(), {1000, 30});
+  EXPECT_EQ(result.smallest, slow);
+  EXPECT_EQ(result.steps, 0);
+  EXPECT_TRUE(result.exhausted);
+}
+
+TEST(Shrink, StopsWhenAsked) {
+  const std::sig_atomic_t stop = 1;
+  ShrinkBudget budget;
+  budget.stop = &stop;
+  const Case c = parse("vector_add fake_wrong n=9 fill=ones").value;
+  WorkerPool pool({1, 20});
+  const Shrunk result = shrink(pool, c, pool.judge(c), budget);
+  EXPECT_EQ(result.smallest, c);
+  EXPECT_TRUE(result.exhausted);
+}
+
 TEST(Shrink, TakesTimesOfAnySize) {
   const Case c = parse("vector_add fake_wrong n=9 fill=ones").value;
   WorkerPool pool({1, 1e300});
@@ -126,6 +162,41 @@ TEST(Campaign, ReportsTheFirstFailureOfEachKernelShrunk) {
     const std::string report = failure_report(failure);
     EXPECT_EQ(report.find("halfulp replay 'vector_add fake_"), 0u) << report;
   }
+}
+
+CampaignResult with_a_hanging_kernel(int jobs, std::optional<double> seconds = {}) {
+  CampaignOptions options;
+  options.filters = {"vector_add/fake_hang"};
+  if (!seconds) options.filters.push_back("vector_add/fake_right");
+  options.backends = {gpu::Backend::host};
+  if (!seconds) options.cases = 80;
+  options.seconds = seconds;
+  options.fixtures = options.shrink = false;
+  options.watchdog_s = 0.5;
+  options.jobs = jobs;
+  EXPECT_EQ(complete(options), "");
+  return run_campaign(options, [](const Progress&) {});
+}
+
+TEST(Campaign, GivesUpAKernelThatHangs) {
+  const CampaignResult result = with_a_hanging_kernel(1);
+  ASSERT_EQ(result.rows.size(), 2u);
+  const Row &right = result.rows[0], &hang = result.rows[1];
+  EXPECT_EQ(right[Verdict::skipped], 0);
+  EXPECT_EQ(right.cases, 40);
+  EXPECT_EQ(hang.cases, 40);
+  EXPECT_EQ(hang[Verdict::faulted], kHangsMax);
+  EXPECT_GT(hang[Verdict::skipped], 10);
+  EXPECT_NE(hang.skip_reason.find("hung"), std::string::npos);
+  EXPECT_EQ(result.exit_code(), 1);
+  EXPECT_LT(result.seconds, 5);
+  EXPECT_EQ(campaign_table(with_a_hanging_kernel(3)), campaign_table(result));
+}
+
+TEST(Campaign, EndsEarlyWhenEveryKernelHangs) {
+  const CampaignResult result = with_a_hanging_kernel(1, 60);
+  EXPECT_EQ(result.exit_code(), 1);
+  EXPECT_LT(result.seconds, 20);
 }
 
 TEST(Campaign, JsonAndJunitParse) {

@@ -66,7 +66,7 @@ Status hang(const Arguments& arguments) {
 }
 
 Status slow(const Arguments& arguments) {
-  if (elements(arguments) > kHarmless) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  if (elements(arguments) > kHarmless) std::this_thread::sleep_for(std::chrono::milliseconds(600));
   return right(arguments);
 }
 

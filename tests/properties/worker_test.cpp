@@ -2,16 +2,28 @@
 #include "properties/worker.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "properties/process.hpp"
 
 namespace halfulp::properties {
 namespace {
@@ -107,8 +119,8 @@ TEST(Worker, TimeStoppedDoesNotCount) {
   const pid_t stopped = fork();
   if (stopped == 0) {
     setpgid(0, 0);
-    WorkerPool pool({1, 1.0});
-    const Judgement judgement = pool.judge(add("fake_slow", 9));  // 0.4 s
+    WorkerPool pool({1, 2.0});
+    const Judgement judgement = pool.judge(add("fake_slow", 9));  // 1.2 s
     _exit(judgement.verdict == Verdict::pass ? 0 : 1);
   }
   const auto sleep = [](int milliseconds) {
@@ -116,7 +128,7 @@ TEST(Worker, TimeStoppedDoesNotCount) {
   };
   sleep(100);
   kill(-stopped, SIGSTOP);
-  sleep(1500);
+  sleep(2500);
   kill(-stopped, SIGCONT);
   int status = -1;
   waitpid(stopped, &status, 0);
@@ -133,6 +145,45 @@ TEST(Worker, TimesOfAnySizeAreTimes) {
 TEST(Worker, IgnoresWhatKernelsPrint) {
   WorkerPool pool({1, 20});
   EXPECT_EQ(pool.judge(add("fake_chatty", 9)).verdict, Verdict::pass);
+}
+
+// Where memory files are forbidden, what kernels print is lost, and not shown.
+TEST(Worker, KeepsStandardOutputFromKernelsInAnyCase) {
+  const std::string file = ::testing::TempDir() + "/worker_test_stdout";
+  const pid_t child = fork();
+  if (child == 0) {
+    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{std::size(code), code};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(2);
+    if (std::freopen(file.c_str(), "w", stdout) == nullptr) _exit(2);
+    WorkerPool pool({1, 20});
+    _exit(pool.judge(add("fake_chatty", 9)).verdict == Verdict::pass ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 2) GTEST_SKIP() << "no filters of system calls";
+  EXPECT_EQ(status, 0);
+  std::ifstream stream(file);
+  EXPECT_EQ(stream.peek(), std::ifstream::traits_type::eof());
+}
+
+TEST(RunApart, TellsWhatItsProcessDid) {
+  std::string error;
+  const std::string long_text(1 << 20, 'x');
+  EXPECT_EQ(run_apart([&] { return long_text; }, 20, error), long_text);
+  EXPECT_EQ(error, "");
+  const auto aborts = []() -> std::string { std::abort(); };
+  EXPECT_FALSE(run_apart(aborts, 20, error));
+  EXPECT_NE(error.find("SIGABRT"), std::string::npos) << error;
+  const auto hangs = []() -> std::string {
+    for (;;) pause();
+  };
+  EXPECT_FALSE(run_apart(hangs, 0.2, error));
+  EXPECT_EQ(error, "not done within 0.2 s");
 }
 
 TEST(Worker, ReportsRefusedArguments) {

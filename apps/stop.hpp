@@ -1,0 +1,20 @@
+// The first SIGINT or SIGTERM asks a command to end early and still report what it has done; a
+// second one ends the process at once.
+//
+//   const volatile std::sig_atomic_t* stop = stop_on_signals();
+//   while (*stop == 0 && ...) ...
+//   return *stop != 0 ? exit_of_signal() : ...
+//
+// Worker processes inherit this: the signal, which a terminal sends to them too, costs no case.
+#pragma once
+#include <csignal>
+
+namespace halfulp::apps {
+
+// Not 0 once a signal has come. Signals that are ignored stay so.
+const volatile std::sig_atomic_t* stop_on_signals();
+
+// 130 or 143, as shells say it.
+int exit_of_signal();
+
+}  // namespace halfulp::apps
