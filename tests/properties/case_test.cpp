@@ -28,7 +28,8 @@ TEST(Case, DefaultsPrintAndParse) {
   for (const Operation& operation : operations()) {
     for (const gpu::Kernel& kernel : gpu::kernels()) {
       if (kernel.operation != operation.name) continue;
-      const Case c = make_case(operation.name, kernel.name);
+      Case c = make_case(operation.name, kernel.name);
+      c.set("in", std::string(gpu::name(kernel.storage.front())));
       const Parsed parsed = parse(print(c));
       EXPECT_EQ(parsed.error.what, "");
       EXPECT_EQ(parsed.value, c);
