@@ -263,6 +263,11 @@ MatmulAnswer answer_of(const MatmulModel& model, const Line& row, const Line& co
   const double roundoff = converted ? model.operand_roundoff : 0;
   Rounded rounded;
   rounded.operands = roundoff * (2 + roundoff) * sizes.total;
+  if (converted && (row.subnormal || column.subnormal)) {
+    const double tiny = roundoff * model.smallest_normal;
+    rounded.operands +=
+        model.terms * tiny * ((1 + roundoff) * (row.largest + column.largest) + tiny);
+  }
   if (model.flush && (row.subnormal || column.subnormal)) {
     rounded.operands += model.terms * model.sum.smallest_normal * (row.largest + column.largest);
   }
@@ -270,7 +275,7 @@ MatmulAnswer answer_of(const MatmulModel& model, const Line& row, const Line& co
   rounded.ordered = sizes.ordered + rounded.operands;
   rounded.parts = model.partials > 1 ? std::min(rounded.total, model.partials * rounded.ordered)
                                      : rounded.ordered;
-  rounded.alignment = sizes.alignment;
+  rounded.alignment = sizes.alignment * (1 + roundoff) * (1 + roundoff);
   rounded.largest_product = row.largest * column.largest + rounded.operands;
   const Terms terms = model.tensor_core
                           ? terms_of_cores(model, rounded)

@@ -12,47 +12,61 @@ namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-double add(Format format, double x, double y) {
-  if (format == Format::fp64) return x + y;
-  if (format == Format::fp32) {
-    return static_cast<double>(static_cast<float>(x) + static_cast<float>(y));
-  }
-  ExactSum sum;
-  sum.add(x);
-  sum.add(y);
-  return decode(format, sum.round(format));
-}
+// Operations of one format; `flush`: subnormal operands and results are zeros.
+struct Unit {
+  Format format = Format::fp32;
+  bool flush = false;
 
-double multiply(Format format, double x, double y) { return round_to(format, x * y); }
-
-double multiply_add(Format format, double x, double y, double z) {
-  if (format == Format::fp64) return std::fma(x, y, z);
-  if (format == Format::fp32) {
-    return static_cast<double>(
-        std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)));
+  double flushed(double x) const {
+    return flush && std::abs(x) < std::ldexp(1.0, traits(format).exponent_min) ? 0 : x;
   }
-  ExactSum sum;
-  sum.add_product(x, y);
-  sum.add(z);
-  return decode(format, sum.round(format));
-}
+  double add(double x, double y) const {
+    x = flushed(x);
+    y = flushed(y);
+    if (format == Format::fp64) return x + y;
+    if (format == Format::fp32) {
+      return flushed(static_cast<double>(static_cast<float>(x) + static_cast<float>(y)));
+    }
+    ExactSum sum;
+    sum.add(x);
+    sum.add(y);
+    return decode(format, sum.round(format));
+  }
+  double multiply(double x, double y) const {
+    return flushed(round_to(format, flushed(x) * flushed(y)));
+  }
+  double multiply_add(double x, double y, double z) const {
+    x = flushed(x);
+    y = flushed(y);
+    z = flushed(z);
+    if (format == Format::fp64) return std::fma(x, y, z);
+    if (format == Format::fp32) {
+      return flushed(static_cast<double>(
+          std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z))));
+    }
+    ExactSum sum;
+    sum.add_product(x, y);
+    sum.add(z);
+    return decode(format, sum.round(format));
+  }
+};
 
 // Adds neighbours, random ones, until one is left.
-double add_all(Format format, std::vector<double> leaves, Summation summation,
+double add_all(const Unit& unit, std::vector<double> leaves, Summation summation,
                Generator& generator) {
   if (leaves.empty()) return 0;
   while (leaves.size() > 1) {
     if (summation == Summation::pairwise) {
       std::size_t kept = 0;
       for (std::size_t i = 0; i < leaves.size(); i += 2, ++kept) {
-        leaves[kept] = i + 1 < leaves.size() ? add(format, leaves[i], leaves[i + 1]) : leaves[i];
+        leaves[kept] = i + 1 < leaves.size() ? unit.add(leaves[i], leaves[i + 1]) : leaves[i];
       }
       leaves.resize(kept);
       continue;
     }
     const std::size_t at =
         summation == Summation::tree ? index(below(generator, std::ssize(leaves) - 1)) : 0;
-    leaves[at] = add(format, leaves[at], leaves[at + 1]);
+    leaves[at] = unit.add(leaves[at], leaves[at + 1]);
     leaves.erase(leaves.begin() + static_cast<std::ptrdiff_t>(at) + 1);
   }
   return leaves[0];
@@ -91,48 +105,59 @@ double tensor_core_sum(const DotStyle& style, const std::vector<double>& a,
   return sum;
 }
 
-double dot(const DotStyle& style, const std::vector<double>& a, const std::vector<double>& b,
+double accumulated(const DotStyle& style, const std::vector<double>& a,
+                   const std::vector<double>& b, const std::vector<std::size_t>& part,
+                   Generator& generator) {
+  const Arithmetic& declared = style.declared;
+  if (declared.tensor_core.alignment_bits != 0) return tensor_core_sum(style, a, b, part);
+  const Unit unit{declared.compute, declared.flush_to_zero && declared.compute == Format::fp32};
+  const std::size_t chain = style.summation == Summation::sequential ? part.size()
+                            : style.summation == Summation::blocked  ? 8
+                                                                     : 1;
+  std::vector<double> leaves;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const double x = a[part[i]], y = b[part[i]];
+    if (i % std::max<std::size_t>(chain, 1) == 0) {
+      leaves.push_back(unit.multiply(x, y));
+    } else if (style.fma) {
+      leaves.back() = unit.multiply_add(x, y, leaves.back());
+    } else {
+      leaves.back() = unit.add(unit.multiply(x, y), leaves.back());
+    }
+  }
+  return add_all(unit, leaves, style.summation, generator);
+}
+
+double dot(const DotStyle& style, std::vector<double> a, std::vector<double> b,
            Generator& generator) {
   const Arithmetic& declared = style.declared;
+  if (declared.operand_roundoff > 0) {
+    const Rounding rounding =
+        declared.operand_roundoff == 0x1p-11 ? Rounding::nearest_even : Rounding::toward_zero;
+    for (double& x : a) x = round_to(Format::tf32, x, rounding);
+    for (double& x : b) x = round_to(Format::tf32, x, rounding);
+  }
   std::vector<std::size_t> order(a.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (declared.sum_order == SumOrder::any) std::shuffle(order.begin(), order.end(), generator);
-
-  const auto accumulate = [&](const std::vector<std::size_t>& part) {
-    if (declared.tensor_core.alignment_bits != 0) return tensor_core_sum(style, a, b, part);
-    const Format format = declared.compute;
-    const std::size_t chain = style.summation == Summation::sequential ? part.size()
-                              : style.summation == Summation::blocked  ? 8
-                                                                       : 1;
-    std::vector<double> leaves;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      const double x = a[part[i]], y = b[part[i]];
-      if (i % std::max<std::size_t>(chain, 1) == 0) {
-        leaves.push_back(multiply(format, x, y));
-      } else if (style.fma) {
-        leaves.back() = multiply_add(format, x, y, leaves.back());
-      } else {
-        leaves.back() = add(format, multiply(format, x, y), leaves.back());
-      }
-    }
-    return add_all(format, leaves, style.summation, generator);
-  };
-  if (declared.partials == 1) return accumulate(order);
+  if (declared.partials == 1) return accumulated(style, a, b, order, generator);
 
   const std::size_t parts = index(declared.partials);
   const std::size_t longest = declared.partial_longest > 0 ? index(declared.partial_longest)
                                                            : (order.size() + parts - 1) / parts;
   if (longest == 0) return 0;
+  const bool flush = declared.flush_to_zero || declared.atomic_flush_to_zero;
+  const Unit unit{declared.partial, flush && declared.partial == Format::fp32};
   std::vector<double> sums;
   for (std::size_t first = 0; first < order.size(); first += longest) {
     const auto at = [&](std::size_t i) {
       return order.begin() + static_cast<std::ptrdiff_t>(std::min(i, order.size()));
     };
-    const double sum = accumulate({at(first), at(first + longest)});
+    const double sum = accumulated(style, a, b, {at(first), at(first + longest)}, generator);
     sums.push_back(round_to(declared.partial, sum));
   }
   std::shuffle(sums.begin(), sums.end(), generator);
-  return add_all(declared.partial, sums, Summation::tree, generator);
+  return add_all(unit, sums, Summation::tree, generator);
 }
 
 DotStyle random_dot_style(Format input, std::int64_t k, Generator& generator) {
@@ -150,6 +175,12 @@ DotStyle random_dot_style(Format input, std::int64_t k, Generator& generator) {
     const TensorCore cores[] = {kVolta, kAmpere, kHopper, {13, 32}};
     declared.tensor_core = cores[below(generator, 4)];
   }
+  if (input == Format::fp32 && below(generator, 3) == 0) {  // tensor cores round it to tf32
+    declared.operand_roundoff = below(generator, 2) == 0 ? 0x1p-11 : 0x1p-10;
+    declared.tensor_core = below(generator, 2) == 0 ? TensorCore{25, 8} : TensorCore{24, 4};
+  }
+  declared.flush_to_zero = declared.compute == Format::fp32 && below(generator, 6) == 0;
+  declared.atomic_flush_to_zero = below(generator, 3) == 0;
   if (k > 1 && below(generator, 3) == 0) {
     declared.partial_longest = 1 + below(generator, k);
     declared.partials = (k + declared.partial_longest - 1) / declared.partial_longest;

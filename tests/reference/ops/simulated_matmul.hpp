@@ -26,7 +26,7 @@ struct DotStyle {
 DotStyle random_dot_style(Format input, std::int64_t k, Generator& generator);
 
 // The accumulated sum of a[i] b[i], before any further rounding to an output format.
-double dot(const DotStyle& style, const std::vector<double>& a, const std::vector<double>& b,
+double dot(const DotStyle& style, std::vector<double> a, std::vector<double> b,
            Generator& generator);
 
 // Products in the order of `order`, from `sum` on, in steps of the tensor core.
