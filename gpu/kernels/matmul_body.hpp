@@ -6,10 +6,15 @@
 //   Body::accumulate(g, row0, column0, k_begin, k_end, sums);   // += A[., k_begin:k_end) B
 //   store_tile<T, Body>(g, row0, column0, sums);                 // rounds once
 //
+// Body::for_each(sums, visit) calls visit(row in the tile, column in the tile, float&) for this
+// thread's elements; where Body::kPairs, for_each_pair(sums, visit) calls visit(row, even column,
+// float&, float&) for two neighbours of a row.
+//
 // A block has kThreads threads and kSharedBytes of dynamic shared memory, which accumulate uses
 // from its beginning to its end; all threads of the block begin and end it together. k_begin is a
 // multiple of kK. Sizes are in elements.
 #pragma once
+#include <cstring>
 #include <type_traits>
 
 #include "gpu/kernels/access.hpp"
@@ -33,17 +38,43 @@ struct MatmulBody<float, kM, kN, kK> : MatmulBodyFma<kM, kN, kK> {
 template <class T>
 using MatmulOutput = std::conditional_t<std::is_same_v<T, Tf32>, float, T>;
 
+// Two neighbours at once, at an address that is a multiple of their size.
+__device__ inline void store_pair(float* to, float x, float y) {
+  simt::store_vector(to, make_float2(x, y));
+}
+template <class T>
+__device__ inline void store_pair(T* to, float x, float y) {
+  const T pair[2] = {from_float<T>(x), from_float<T>(y)};
+  unsigned bits;
+  memcpy(&bits, pair, sizeof bits);
+  *reinterpret_cast<unsigned*>(to) = bits;
+}
+
 // Rounds the tile once to C's format and stores what lies inside of C.
 template <class T, class Body>
 __device__ inline void store_tile(const Matmul& g, std::int64_t row0, std::int64_t column0,
                                   typename Body::Accumulators& sums) {
   using Output = MatmulOutput<T>;
-  Output* c = static_cast<Output*>(g.c.data) + row0 * g.c.stride[0] + column0;
+  const std::int64_t pitch = g.c.stride[0];
+  Output* c = static_cast<Output*>(g.c.data) + row0 * pitch + column0;
   const auto rows = static_cast<int>(min(g.m - row0, std::int64_t{Body::kTileM}));
   const auto columns = static_cast<int>(min(g.n - column0, std::int64_t{Body::kTileN}));
-  Body::for_each(sums, [&](int row, int column, float& x) {
-    if (row < rows && column < columns) c[row * g.c.stride[0] + column] = from_float<Output>(x);
-  });
+  const auto store = [=](int row, int column, float x) {
+    if (row < rows && column < columns) c[row * pitch + column] = from_float<Output>(x);
+  };
+  if constexpr (Body::kPairs) {
+    const bool aligned = g.c.aligned;
+    Body::for_each_pair(sums, [=](int row, int column, float x, float y) {
+      if (aligned && row < rows && column + 1 < columns) {
+        store_pair(c + (row * pitch + column), x, y);
+      } else {
+        store(row, column, x);
+        store(row, column + 1, y);
+      }
+    });
+  } else {
+    Body::for_each(sums, store);
+  }
 }
 
 // The value of a launch parameter, refused outside of low to high.

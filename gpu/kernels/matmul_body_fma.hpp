@@ -19,6 +19,8 @@ struct MatmulBodyFma {
   static constexpr int kPitch = kK + 1;
   static constexpr int kSharedBytes = (kM + kN) * kPitch * 4;
 
+  static constexpr bool kPairs = false;
+
   struct Accumulators {
     float value[kRows][kColumns];
   };

@@ -38,12 +38,15 @@ struct MatmulBodyMma {
   static constexpr int kStep = 32 / static_cast<int>(sizeof(T));  // k of one mma
   static constexpr int kSteps = kK / kStep;
   static constexpr int kFragmentsA = kWarpM / 16;
-  static constexpr int kFragmentsB = kWarpN / 16;  // each of two mma operands
-  static constexpr int kStageBytes = (kM + kN) * kK * static_cast<int>(sizeof(T));
+  static constexpr int kFragmentsB = kWarpN / 16;              // each of two mma operands
+  static constexpr int kStageB = kMatmulTileBytes<T, kM, kK>;  // where a stage's tile of B starts
+  static constexpr int kStageBytes = kStageB + kMatmulTileBytes<T, kN, kK>;
   static constexpr int kStages = 4 * kStageBytes <= 200 * 1024 ? 4 : 2;
   static constexpr int kSharedBytes = kStages * kStageBytes;
   static_assert(kWarpM % 16 == 0 && kWarpN % 16 == 0 && kK % kStep == 0);
   static_assert(kSteps >= 2 && kSharedBytes <= 227 * 1024);
+
+  static constexpr bool kPairs = true;  // has for_each_pair
 
   struct Accumulators {
     float value[kFragmentsA][2 * kFragmentsB][4];
@@ -69,22 +72,30 @@ struct MatmulBodyMma {
     const bool a_inner_k = g.a.inner == 1;
     const bool b_inner_k = g.b.inner == 0;
     if (!g.a.aligned || !g.b.aligned) {
-      multiply<true, true, false>(g, place, sums);
+      multiply_any(g, place, sums);
     } else if (a_inner_k && b_inner_k) {
-      multiply<true, true, true>(g, place, sums);
+      multiply<true, true>(g, place, sums);
     } else if (a_inner_k) {
-      multiply<true, false, true>(g, place, sums);
+      multiply<true, false>(g, place, sums);
     } else if (b_inner_k) {
-      multiply<false, true, true>(g, place, sums);
+      multiply<false, true>(g, place, sums);
     } else {
-      multiply<false, false, true>(g, place, sums);
+      multiply<false, false>(g, place, sums);
     }
   }
 
-  // visit(row in the tile, column in the tile, float&) for this thread's elements; each even
-  // column is followed by the next one of the same row.
+  // visit(row in the tile, column in the tile, float&) for this thread's elements.
   template <class Visit>
   __device__ static void for_each(Accumulators& sums, Visit visit) {
+    for_each_pair(sums, [&visit](int row, int column, float& x, float& y) {
+      visit(row, column, x);
+      visit(row, column + 1, y);
+    });
+  }
+
+  // visit(row, column, float&, float& of the next column), an even column.
+  template <class Visit>
+  __device__ static void for_each_pair(Accumulators& sums, Visit visit) {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row = warp / kWarps.n * kWarpM + lane / 4;
@@ -95,8 +106,8 @@ struct MatmulBodyMma {
       for (int half = 0; half < 2; ++half) {
         SIMT_UNROLL
         for (int j = 0; j < 2 * kFragmentsB; ++j) {
-          visit(row + 16 * i + 8 * half, column + 8 * j, sums.value[i][j][2 * half]);
-          visit(row + 16 * i + 8 * half, column + 8 * j + 1, sums.value[i][j][2 * half + 1]);
+          float(&cell)[4] = sums.value[i][j];
+          visit(row + 16 * i + 8 * half, column + 8 * j, cell[2 * half], cell[2 * half + 1]);
         }
       }
     }
@@ -133,8 +144,7 @@ struct MatmulBodyMma {
       for (int i = 0; i < 4; ++i) {
         const int row = k + 4 * (kA ? i / 2 : i % 2) + lane % 4;
         const int inner = mn + 8 * (kA ? i % 2 : i / 2) + lane / 4;
-        const unsigned char* chunk = tile + Layout::offset(row, inner);
-        r[i] = *reinterpret_cast<const unsigned*>(chunk + inner % 4 * 4);
+        r[i] = *reinterpret_cast<const unsigned*>(tile + Layout::offset(row, inner));
       }
     }
   }
@@ -144,7 +154,7 @@ struct MatmulBodyMma {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int row = warp / kWarps.n * kWarpM;
     const int column = warp % kWarps.n * kWarpN;
-    const unsigned char* stage_b = stage + kM * kK * static_cast<int>(sizeof(T));
+    const unsigned char* stage_b = stage + kStageB;
     SIMT_UNROLL
     for (int i = 0; i < kFragmentsA; ++i) {
       load<kM, kAInnerK, true>(stage, row + 16 * i, step * kStep, to.a[i]);
@@ -170,17 +180,17 @@ struct MatmulBodyMma {
 
   // Block `i` of k is in stage i % kStages. While it is multiplied, the copies of the kStages - 1
   // blocks after it are under way; past the last one they are zeros and read nothing.
-  template <bool kAInnerK, bool kBInnerK, bool kAsync>
+  template <bool kAInnerK, bool kBInnerK>
   __device__ static void multiply(const Matmul& g, const Place& place, Accumulators& sums) {
     auto* shared = simt::dynamic_shared<unsigned char>();
     const int thread = static_cast<int>(threadIdx.x);
-    MatmulCopier<T, kM, kK, kAInnerK, kAsync, kThreads> copy_a(side_a(g, place.row0), place.row0,
-                                                               place.k_begin, place.k_end, thread);
-    MatmulCopier<T, kN, kK, kBInnerK, kAsync, kThreads> copy_b(
-        side_b(g, place.column0), place.column0, place.k_begin, place.k_end, thread);
+    MatmulCopier<T, kM, kK, kAInnerK, kThreads> copy_a(side_a(g, place.row0), place.row0,
+                                                       place.k_begin, place.k_end, thread);
+    MatmulCopier<T, kN, kK, kBInnerK, kThreads> copy_b(side_b(g, place.column0), place.column0,
+                                                       place.k_begin, place.k_end, thread);
     const auto copy = [&](unsigned char* stage) {
       copy_a.copy(stage);
-      copy_b.copy(stage + kM * kK * static_cast<int>(sizeof(T)));
+      copy_b.copy(stage + kStageB);
       simt::cp_async_commit();
     };
     SIMT_UNROLL
@@ -211,6 +221,27 @@ struct MatmulBodyMma {
     }
     simt::cp_async_wait<0>();
     __syncthreads();
+  }
+
+  // Any strides and alignments, one block of k at a time.
+  __device__ static void multiply_any(const Matmul& g, const Place& place, Accumulators& sums) {
+    auto* a = simt::dynamic_shared<unsigned char>();
+    unsigned char* b = a + kStageB;
+#pragma unroll 1
+    for (int k = place.k_begin; k < place.k_end; k += kK) {
+      matmul_copy_elements<T, kM, kK, kThreads>(side_a(g, place.row0), g.a.inner == 1, place.row0,
+                                                k, place.k_end - k, a);
+      matmul_copy_elements<T, kN, kK, kThreads>(side_b(g, place.column0), g.b.inner == 0,
+                                                place.column0, k, place.k_end - k, b);
+      __syncthreads();
+#pragma unroll 1
+      for (int step = 0; step < kSteps; ++step) {
+        Fragments fragments;
+        load<true, true>(a, step, fragments);
+        multiply(fragments, sums);
+      }
+      __syncthreads();
+    }
   }
 };
 

@@ -2,16 +2,14 @@
 // of a warp.
 //
 // A tile holds kMn rows of A (columns of B) by kK elements of k. It is kept the way the matrix
-// lies: rows along k (kInnerK), or along m or n. Rows are cut into panels of at most 128 bytes, one
-// panel after the other, and the 16-byte chunks of a row are exchanged so that the eight rows that
-// ldmatrix reads at once lie in different banks:
-//
-//   chunk of (row, inner element i) = i / kWidth: panel, i % kWidth / kChunk ^ f(row): place
+// lies: rows along k (kInnerK), or along m or n. Rows are cut into panels of at most 128 bytes, and
+// the 16-byte chunks of a panel's row are exchanged so that the eight rows that ldmatrix reads at
+// once lie in different banks. Elements of 4 bytes along m or n are read one by one, eight of each
+// of four rows at a time: their rows are whole, 32 bytes apart.
 //
 // Part of a kernel's translation unit, like access.hpp.
 #pragma once
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "gpu/kernels/matmul.hpp"
@@ -29,26 +27,33 @@ struct MatmulLayout {
   static constexpr int kChunk = 16 / static_cast<int>(sizeof(T));  // elements
   static constexpr int kRows = kInnerK ? kMn : kK;
   static constexpr int kInner = kInnerK ? kK : kMn;
-  static constexpr int kWidth = kInner < 8 * kChunk ? kInner : 8 * kChunk;
+  static constexpr bool kSingly = sizeof(T) == 4 && !kInnerK;
+  static constexpr int kWidth = kInner < 8 * kChunk ? kInner : 8 * kChunk;  // of a panel
   static constexpr int kRowChunks = kWidth / kChunk;
   static constexpr int kPanelChunks = kRows * kRowChunks;
-  static constexpr int kBytes = kMn * kK * static_cast<int>(sizeof(T));
-  // Elements of 4 bytes that lie along m or n are read one by one, four rows at a time.
-  static constexpr bool kSingly = sizeof(T) == 4 && !kInnerK;
+  static constexpr int kPanels = kInner / kWidth;
+  // From a row and from a panel to the next, in bytes.
+  static constexpr int kRowPitch = kSingly ? kInner * 4 + 32 : kRowChunks * 16;
+  static constexpr int kPanelPitch = kRows * kRowPitch;
+  static constexpr int kBytes = (kSingly ? 1 : kPanels) * kPanelPitch;
   static_assert(kInner % kWidth == 0 && (kRowChunks == 4 || kRowChunks == 8));
 
-  __device__ static int place(int row, int chunk) {
-    if constexpr (kSingly) return chunk ^ ((row & 3) << 1 & (kRowChunks - 1));
-    if constexpr (kRowChunks == 8) return chunk ^ (row & 7);
-    return chunk ^ (row >> 1 & 3);
-  }
-  // Bytes from the start of the tile to chunk `inner / kChunk` of a row.
+  // Bytes from the start of the tile to chunk `inner / kChunk` of a row; kSingly: to element
+  // `inner`.
   __device__ static int offset(int row, int inner) {
-    const int panel = inner / kWidth;
-    const int chunk = inner % kWidth / kChunk;
-    return (panel * kPanelChunks + row * kRowChunks + place(row, chunk)) * 16;
+    if constexpr (kSingly) return row * kRowPitch + inner * 4;
+    const auto at = static_cast<unsigned>(inner);  // division by shifts
+    const int chunk = static_cast<int>(at % kWidth / kChunk);
+    const int place = chunk ^ (kRowChunks == 8 ? row & 7 : row >> 1 & 3);
+    return static_cast<int>(at / kWidth) * kPanelPitch + row * kRowPitch + place * 16;
   }
 };
+// Bytes that hold a tile in either layout.
+template <class T, int kMn, int kK>
+inline constexpr int kMatmulTileBytes =
+    MatmulLayout<T, kMn, kK, true>::kBytes > MatmulLayout<T, kMn, kK, false>::kBytes
+        ? MatmulLayout<T, kMn, kK, true>::kBytes
+        : MatmulLayout<T, kMn, kK, false>::kBytes;
 
 // One operand's tile, seen along m (A) or n (B).
 struct MatmulSide {
@@ -64,19 +69,18 @@ __device__ inline MatmulSide side_b(const Matmul& g, std::int64_t column0) {
   return {g.b.data, g.b.stride[1], g.b.stride[0], static_cast<int>(g.n - column0)};
 }
 
-// A thread's share of the copies of one operand, from one block of k to the next. kAsync: 16 bytes
-// at a time by cp.async, for aligned matrices whose inner axis is kInnerK's; otherwise element by
-// element, any strides. What lies outside of the matrix or past k_end becomes zero, unread.
-template <class T, int kMn, int kK, bool kInnerK, bool kAsync, int kThreads>
+// A thread's share of the copies of one operand by cp.async, from one block of k to the next: for
+// aligned matrices that lie as kInnerK says. What lies outside of the matrix or past k_end becomes
+// zero, unread.
+template <class T, int kMn, int kK, bool kInnerK, int kThreads>
 class MatmulCopier {
   using Layout = MatmulLayout<T, kMn, kK, kInnerK>;
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
-  static constexpr int kSteps = Layout::kBytes / 16 / kThreads;
+  static constexpr int kSteps = Layout::kPanels * Layout::kPanelChunks / kThreads;
   static constexpr bool kSeveralPanels = kThreads > Layout::kPanelChunks;  // in one step
   static constexpr int kStepsPerPanel = kSeveralPanels ? 1 : Layout::kPanelChunks / kThreads;
   static constexpr int kPanelsPerStep = kSeveralPanels ? kThreads / Layout::kPanelChunks : 1;
   static constexpr int kRowsPerStep = kSeveralPanels ? 0 : kThreads / Layout::kRowChunks;
-  static_assert(kSteps * kThreads * 16 == Layout::kBytes);
+  static_assert(kSteps * kThreads == Layout::kPanels * Layout::kPanelChunks);
   static_assert(kSeveralPanels ? kThreads % Layout::kPanelChunks == 0
                                : Layout::kPanelChunks % kThreads == 0);
   static_assert(kRowsPerStep % 8 == 0, "a thread's chunks have one place in their rows");
@@ -84,21 +88,21 @@ class MatmulCopier {
  public:
   __device__ MatmulCopier(const MatmulSide& side, std::int64_t mn0, int k_begin, int k_end,
                           int thread)
-      : stride_row_(kInnerK ? side.stride_mn : side.stride_k),
-        stride_inner_(kInnerK ? side.stride_k : side.stride_mn),
+      : stride_step_(kRowsPerStep * (kInnerK ? side.stride_mn : side.stride_k)),
+        stride_block_(kInnerK ? kK : kK * side.stride_k),
         left_mn_(side.left_mn),
         left_k_(k_end - k_begin) {
-    const int chunk = thread % Layout::kRowChunks;
     row_ = thread % Layout::kPanelChunks / Layout::kRowChunks;
-    inner_ = thread / Layout::kPanelChunks * Layout::kWidth + chunk * Layout::kChunk;
+    inner_ = thread / Layout::kPanelChunks * Layout::kWidth +
+             thread % Layout::kRowChunks * Layout::kChunk;
     to_ = Layout::offset(row_, inner_);
-    const std::int64_t origin = mn0 * side.stride_mn + k_begin * side.stride_k;
-    from_ =
-        static_cast<const Bits*>(side.data) + origin + row_ * stride_row_ + inner_ * stride_inner_;
+    from_ = static_cast<const T*>(side.data) + mn0 * side.stride_mn + k_begin * side.stride_k +
+            row_ * (kInnerK ? side.stride_mn : side.stride_k) + inner_;
   }
 
   // Copies the block of k to `tile` and moves on to the next; past the last one, zeros.
   __device__ void copy(unsigned char* tile) {
+    const T* from = from_;
     SIMT_UNROLL
     for (int step = 0; step < kSteps; ++step) {
       const int row = step % kStepsPerPanel * kRowsPerStep;
@@ -106,35 +110,56 @@ class MatmulCopier {
       const int row_left = (kInnerK ? left_mn_ : left_k_) - row_ - row;
       const int inner_left = (kInnerK ? left_k_ : left_mn_) - inner_ - inner;
       const int count = row_left > 0 ? max(0, min(inner_left, Layout::kChunk)) : 0;
-      const Bits* from = from_ + (row * stride_row_ + inner * stride_inner_);
-      unsigned char* to = tile + to_ + step * kThreads * 16;
-      if constexpr (kAsync) {
-        simt::cp_async_16(to, from, count * static_cast<int>(sizeof(T)));
-      } else {
-        copy_elements(to, from, count);
-      }
+      simt::cp_async_16(tile + to_ + Layout::offset(row, inner), from,
+                        count * static_cast<int>(sizeof(T)));
+      from = (step + 1) % kStepsPerPanel != 0 ? from + stride_step_
+                                              : from_ + (inner + kPanelsPerStep * Layout::kWidth);
     }
-    from_ += kK * (kInnerK ? stride_inner_ : stride_row_);
+    from_ += stride_block_;
     left_k_ -= kK;
   }
 
  private:
-  __device__ void copy_elements(unsigned char* to, const Bits* from, int count) const {
-    Bits element[Layout::kChunk];
-    SIMT_UNROLL
-    for (int i = 0; i < Layout::kChunk; ++i) {
-      element[i] = 0;
-      if (i < count) element[i] = from[i * stride_inner_];
-    }
-    uint4 chunk;
-    memcpy(&chunk, element, sizeof chunk);
-    simt::store_vector(to, chunk);
-  }
-
-  const Bits* from_;
-  std::int64_t stride_row_, stride_inner_;
+  const T* from_;
+  std::int64_t stride_step_, stride_block_;
   int to_, row_, inner_;
   int left_mn_, left_k_;
 };
+
+// The same for matrices of any strides, one block of k by all threads, element by element. They lie
+// in the tile with rows along k; along_k: neighbouring threads take neighbours along k, else along
+// m or n. Several elements are under way at a time.
+template <class T, int kMn, int kK, int kThreads>
+__device__ inline void matmul_copy_elements(const MatmulSide& side, bool along_k, std::int64_t mn0,
+                                            std::int64_t k0, int left_k, unsigned char* tile) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
+  using Layout = MatmulLayout<T, kMn, kK, true>;
+  constexpr int kGroup = 8;
+  static_assert(kMn * kK % (kGroup * kThreads) == 0);
+  const Bits* from =
+      static_cast<const Bits*>(side.data) + mn0 * side.stride_mn + k0 * side.stride_k;
+  const auto mn_of = [along_k](int i) { return along_k ? i / kK : i % kMn; };
+  const auto k_of = [along_k](int i) { return along_k ? i % kK : i / kMn; };
+#pragma unroll 1
+  for (int i0 = static_cast<int>(threadIdx.x); i0 < kMn * kK; i0 += kGroup * kThreads) {
+    Bits element[kGroup];
+    SIMT_UNROLL
+    for (int u = 0; u < kGroup; ++u) {
+      const int mn = mn_of(i0 + u * kThreads);
+      const int k = k_of(i0 + u * kThreads);
+      element[u] = 0;
+      if (mn < side.left_mn && k < left_k) {
+        element[u] = from[mn * side.stride_mn + k * side.stride_k];
+      }
+    }
+    SIMT_UNROLL
+    for (int u = 0; u < kGroup; ++u) {
+      const int mn = mn_of(i0 + u * kThreads);
+      const int k = k_of(i0 + u * kThreads);
+      auto* chunk = reinterpret_cast<Bits*>(tile + Layout::offset(mn, k));
+      chunk[k % Layout::kChunk] = element[u];
+    }
+  }
+}
 
 }  // namespace halfulp::gpu::HALFULP_BUILD
