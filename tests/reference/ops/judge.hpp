@@ -33,4 +33,11 @@ inline bool agree(double value, double error, const Enclosure& truth) {
   return value - error <= truth.hi && value + error >= truth.lo;
 }
 
+// Whether `result`, rounded to nearest by its last operation, is what the comparison accepts.
+inline bool accepted(Format output, double result, const Enclosure& truth, double bound) {
+  const double slack = 0x1p-50 * (std::abs(truth.lo) + bound);
+  return round_to(output, truth.lo - bound - slack) <= result &&
+         result <= round_to(output, truth.hi + bound + slack);
+}
+
 }  // namespace halfulp::reference::simulated

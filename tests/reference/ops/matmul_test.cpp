@@ -19,13 +19,6 @@ int rounds(int usual) {
   return text != nullptr ? std::atoi(text) : usual;
 }
 
-// Whether `result`, rounded to nearest by its last operation, is what the comparison accepts.
-bool accepted(Format output, double result, const Enclosure& truth, double bound) {
-  const double slack = 0x1p-50 * (std::abs(truth.lo) + bound);
-  return round_to(output, truth.lo - bound - slack) <= result &&
-         result <= round_to(output, truth.hi + bound + slack);
-}
-
 struct Tally {
   double worst = 0, worst_of_cores = 0;
   std::int64_t elements = 0, open = 0, exact = 0, beyond = 0;
