@@ -150,6 +150,52 @@ TEST(ProbeM5, StraddlesTellTheAccumulator) {
   EXPECT_GT(judged(data.op, 0, 1).bound[0], 0);
 }
 
+// One k of 8192 dropped in one element, at 1000 random places.
+struct Dropped {
+  MatmulData data{25, 40, 8192, Format::fp16, false};
+  std::vector<double> results;
+
+  explicit Dropped(MatrixFill fill) {
+    Generator generator(77);
+    data.fill(fill, generator);
+    data.op.arithmetic = hopper();
+    for (std::int64_t i = 0; i < 1000; ++i) {
+      const std::size_t at = static_cast<std::size_t>(below(generator, data.op.k));
+      results.push_back(
+          planted(hopper(), Plant::drop, at, data.row(i / 40), data.column(i % 40), generator));
+    }
+  }
+  double refused(SumOrder order, bool advisory) {
+    data.op.arithmetic.sum_order = order;
+    int count = 0;
+    const auto judge = [&](const Rows& rows) {
+      for (std::size_t i = 0; i < rows.value.size(); ++i) {
+        const double room = rows.error[i] + rows.bound[i], value = rows.value[i];
+        const double result = results[static_cast<std::size_t>(rows.first) + i];
+        count += !(round_to(Format::fp16, value - room) <= result &&
+                   result <= round_to(Format::fp16, value + room));
+      }
+    };
+    advisory ? evaluate_advisory(data.op, judge) : evaluate(data.op, judge);
+    return count / 1000.0;
+  }
+};
+
+TEST(PlantedMatmul, OneDroppedProductOf8192IsCaughtByTheProbeForCertain) {
+  Dropped signs(MatrixFill::signs), normal(MatrixFill::normal);
+  const double any = normal.refused(SumOrder::any, false);
+  const double contiguous = normal.refused(SumOrder::contiguous, false);
+  const double advisory = normal.refused(SumOrder::contiguous, true);
+  const double probe = signs.refused(SumOrder::any, false);
+  std::printf("signs %.3f; N(0,1): any order %.3f, contiguous %.3f, statistical %.3f\n", probe, any,
+              contiguous, advisory);
+  EXPECT_EQ(probe, 1);
+  EXPECT_EQ(signs.refused(SumOrder::contiguous, false), 1);
+  EXPECT_GT(any, 0.2);
+  EXPECT_GT(contiguous, 0.8);
+  EXPECT_GE(advisory, contiguous);
+}
+
 TEST(PlantedMatmul, RandomDataCatchWhatTheDerivationMeasured) {
   const MatrixFill normal = MatrixFill::normal;
   EXPECT_EQ(caught(Plant::none, normal, SumOrder::contiguous), 0);
