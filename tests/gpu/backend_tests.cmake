@@ -1,5 +1,6 @@
 # Tests of the kernels, the registry and the backends; included by tests/gpu/CMakeLists.txt.
-set(planted_source ${CMAKE_CURRENT_LIST_DIR}/planted/planted_kernels.cuh)
+set(planted_source ${CMAKE_CURRENT_LIST_DIR}/planted/planted_kernels.cuh
+  ${CMAKE_CURRENT_LIST_DIR}/planted/planted_protocols.cuh)
 halfulp_kernel_objects(halfulp_planted_host BUILD planted_host SOURCES ${planted_source})
 halfulp_kernel_objects(halfulp_planted_host_checked BUILD planted_host_checked CHECKED
   SOURCES ${planted_source})
@@ -14,6 +15,7 @@ endif()
 
 halfulp_test(gpu_kernels_test
   SOURCES kernels_test.cpp kernels_refusal_test.cpp registry_test.cpp LIBRARIES halfulp_planted)
-halfulp_test(gpu_backend_host_test SOURCES backend_host_test.cpp LIBRARIES halfulp_planted)
+halfulp_test(gpu_backend_host_test
+  SOURCES backend_host_test.cpp backend_protocol_test.cpp LIBRARIES halfulp_planted)
 halfulp_test(gpu_backend_cuda_test SOURCES backend_cuda_test.cpp LIBRARIES halfulp_planted
   LABELS gpu)

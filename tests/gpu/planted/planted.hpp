@@ -1,4 +1,5 @@
-// The planted kernels as rows, in all builds; see planted_kernels.cuh for what each does wrong.
+// The planted kernels as rows, in all builds; see planted_kernels.cuh and
+// planted_protocols.cuh for what each does wrong.
 #pragma once
 #include <string_view>
 
