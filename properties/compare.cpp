@@ -87,7 +87,12 @@ reference::Enclosure enclosure(const Expected& expected) {
   return {add_down(expected.value, -expected.error), add_up(expected.value, expected.error)};
 }
 
+bool wrong_zero(const Expected& expected, double got) {
+  return expected.positive_zero && got == 0 && std::signbit(got);
+}
+
 Decision decide(reference::Format output, const Expected& expected, double got) {
+  if (wrong_zero(expected, got)) return Decision::reject;
   if (expected.bound == kInfinity) return Decision::accept;
   if (std::isfinite(expected.value) && std::isfinite(got)) {
     // Most elements end here: got is a number of the format and lies within E - error of the value,

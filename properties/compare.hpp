@@ -4,8 +4,9 @@
 //   hi]; rounding is monotone, so    accept  <=>  rnd(lo - E) <= got <= rnd(hi + E)    with rnd the
 //   output's one last rounding.
 //
-// Classes come first: NaN must meet NaN, an infinity the same infinity. -0 equals +0. E = +infinity
-// accepts everything (the element cannot fail; properties/power.hpp counts it). The ends lo - E and
+// Classes come first: NaN must meet NaN, an infinity the same infinity. -0 equals +0, unless the
+// reference promises +0 (reference::Rows::positive_zero). E = +infinity accepts everything (the
+// element cannot fail; properties/power.hpp counts it). The ends lo - E and
 // hi + E are rounded outward in double before rnd, so no right kernel is refused.
 #pragma once
 #include <cstdint>
@@ -38,7 +39,10 @@ struct Expected {
   double value = 0;
   double error = 0;
   double bound = 0;
+  bool positive_zero = false;  // +0 exactly
 };
+// -0 where +0 is promised.
+bool wrong_zero(const Expected& expected, double got);
 reference::Enclosure enclosure(const Expected& expected);
 
 // What can be said while the truth is known only up to `error`.

@@ -157,6 +157,30 @@ std::uint64_t address_lines(const Scene& scene, Quantity quantity, const Place& 
   return number(scene.format, static_cast<std::int64_t>(channel % 2 == 0 ? bit : 1 - bit));
 }
 
+// G7: what a kernel's exp errs by, and little else. The first edge of a node has logit 0 and weight
+// 1, in every implementation; the second one a logit of 4.863 to 4.883, exact in every order, and a
+// weight just above 128, where an ulp is largest beside the number; further ones logit -5. Where v
+// is -128 for the first and 1 for the second, out is nearly 0, its rounding is nothing, and the
+// second weight's relative error is the error of out.
+std::uint64_t single_exponential(const Scene& scene, Quantity quantity, const Place& place) {
+  if (quantity == Quantity::v) {
+    return number(scene.format, sign_of(scene, quantity, place) ? -128 : 1);
+  }
+  if (quantity != Quantity::e) return saturated(scene, quantity, place);
+  const std::int32_t rank = scene.rank[place.i];
+  const Draw edge(scene.seed, 71, place.i, place.j);
+  const bool hot = place.k == edge.below(static_cast<std::uint64_t>(scene.dim));
+  if (rank == 0 || !hot) return number(scene.format, 0);
+  const bool negative = product_sign(scene, place) != (rank > 1);
+  if (rank > 1) return number(scene.format, negative ? -1 : 1);
+  // 249/256 to 250/256, with three bits to spare for the factor 5.
+  const int bits = reference::traits(scene.format).precision >= 24 ? 21 : 8;
+  const std::int64_t steps = std::int64_t{1} << (bits - 8);
+  const auto step = static_cast<std::int64_t>(edge.below(static_cast<std::uint64_t>(steps) + 1, 2));
+  const std::int64_t significand = 249 * steps + step;
+  return number(scene.format, negative ? -significand : significand, -bits);
+}
+
 constexpr std::array kRows{
     Fill{"saturating", kAttention, false, saturating, "normal, scaled so that both clips act"},
     Fill{"clip", kAttention, false, clip, "products and logits next to the clip at 5"},
@@ -166,6 +190,7 @@ constexpr std::array kRows{
     Fill{"G4-unbalanced", kAttention, true, unbalanced, "every product clipped, logits 5 or -5"},
     Fill{"G5", kAttention, true, lowest_logits, "every logit -5: epsilon shows"},
     Fill{"G6", kAttention, true, address_lines, "q = 0, v spells the source's number in bits"},
+    Fill{"G7", kAttention, true, single_exponential, "one exp decides: its error is that of out"},
 };
 
 }  // namespace

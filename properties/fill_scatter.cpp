@@ -61,6 +61,26 @@ std::uint64_t power_denominator(const Scene& scene, Quantity quantity, const Pla
   return number(scene.format, 1, root - depth - (deeper ? 1 : 0));
 }
 
+// S5-ties: for epsilon 1, with which every denominator is 32, and every sum and quotient exact. The
+// first value of a node and the small ones beside it end halfway between two numbers of 8 or 11
+// bits.
+std::uint64_t ties_by_power(const Scene& scene, Quantity quantity, const Place& place) {
+  const bool first = scene.rank[place.i] == 0;
+  if (quantity == Quantity::values) {
+    if (!first) return exact_integers(scene, quantity, place);
+    const bool half = (draw(scene, quantity, place).words[0] & 1) != 0;
+    return number(scene.format, half ? 2048 : 256);
+  }
+  const auto degree = static_cast<std::uint32_t>(scene.in_degree[node_of(scene, place)]);
+  const int depth = std::bit_width(degree) - 1;
+  const auto deepest = 2 * (degree - (std::uint32_t{1} << depth));
+  const bool deeper = static_cast<std::uint32_t>(scene.rank[place.i]) < deepest;
+  // The first of the powers of two whose sum is 32, in units of the smallest of them, less 1.
+  const int unit = depth + (deepest > 0 ? 1 : 0);
+  const std::int64_t leaf = (std::int64_t{1} << 5) << (unit - depth - (deeper ? 1 : 0));
+  return number(scene.format, leaf - (first ? std::int64_t{1} << unit : 0), -unit);
+}
+
 // S6: every denominator is epsilon alone; numerators are 0 at every second node.
 std::uint64_t zero_denominator(const Scene& scene, Quantity quantity, const Place& place) {
   if (quantity == Quantity::scores || node_of(scene, place) % 2 == 0) {
@@ -88,6 +108,8 @@ constexpr std::array kRows{
     Fill{"S3", kScatter, true, address_lines, "channels spell each edge's number in bits"},
     Fill{"S4", kScatter, true, straddle, "4096 and -4096 among ones: the format of partial sums"},
     Fill{"S5", kScatter, true, power_denominator, "denominators a power of two, 32 or more"},
+    Fill{"S5-ties", kScatter, true, ties_by_power,
+         "with eps=1 exact quotients, halfway for storage"},
     Fill{"S6", kScatter, true, zero_denominator, "denominators 0 before epsilon is added"},
     Fill{"S8", kScatter, true, subnormal_addends, "subnormal addends, scores 1"},
 };

@@ -162,6 +162,7 @@ Case generate_graph_case(const gpu::Kernel& kernel, gpu::Backend backend, const 
   if (c.text("fill") == "G3") {
     c.set("dim", choose.weighted<std::int64_t>({{1, 1}, {3, 4}, {3, 16}, {1, 64}}));
   }
+  if (c.text("fill") == "S5-ties") c.set("eps", "1");
   choose_law(choose, c);
   return c;
 }

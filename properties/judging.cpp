@@ -61,7 +61,8 @@ void Judging::see(const reference::Rows& rows) {
     for (std::int64_t i = 0; i < length; ++i) {
       const auto at = static_cast<std::size_t>(index + i - rows.first);
       see_element(output, {rows.output, index + i},
-                  {rows.value[at], rows.error[at], rows.bound[at]}, position + i * stride);
+                  {rows.value[at], rows.error[at], rows.bound[at], rows.positive_zero},
+                  position + i * stride);
     }
   };
   for_each_run(*output.operand, rows.first, count, run);
@@ -137,7 +138,9 @@ void Judging::settle(Output& output, reference::Element element, const Expected&
     Seen worst;
     for (const gpu::Outputs& result : results_) {
       Seen seen = read(output, element, expected, position, result);
-      seen.ratio = error_over_bound(output.format, truth, expected.bound, seen.got);
+      seen.ratio = wrong_zero(expected, seen.got)
+                       ? std::numeric_limits<double>::infinity()
+                       : error_over_bound(output.format, truth, expected.bound, seen.got);
       if (!(seen.ratio <= worst.ratio)) worst = seen;
     }
     return worst;

@@ -4,10 +4,10 @@
 //   operation.evaluate(problem, numerics, [&](const reference::Rows& rows) { judging.see(rows); });
 //   judging.finish(judgement);
 //
-// Evaluated again by Operation::exact, where they stream by: every element whose decision depends on
-// the reference's own error, every failing one, and an audit by the seed of 1% of the elements and
-// one of each output. Of more than 2^20 failing elements of one output, the rest is evaluated only
-// where it is worse than all before, and the reason says how many were. An exact answer that
+// Evaluated again by Operation::exact, where they stream by: every element whose decision depends
+// on the reference's own error, every failing one, and an audit by the seed of 1% of the elements
+// and one of each output. Of more than 2^20 failing elements of one output, the rest is evaluated
+// only where it is worse than all before, and the reason says how many were. An exact answer that
 // contradicts the streamed one is a bug of the reference and ends in verdict faulted.
 #pragma once
 #include <cstdint>

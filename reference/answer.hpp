@@ -42,14 +42,16 @@ struct Element {
 //   value   the true answer c, |c - value| <= error; NaN or an infinity states the class instead;
 //   error   certified error of `value` as an answer, >= 0;
 //   bound   E: how far the kernel's value before its last rounding may be from c, >= 0;
-//           0 demands rnd(c) bit for bit; +infinity says that nothing can be concluded, of value
-//           and error neither.
+//           0 demands rnd(c) bit for bit, but for the sign of zero; +infinity says that nothing can
+//           be concluded, of value and error neither;
+//   positive_zero   the rows are +0 exactly, and -0 is wrong.
 struct Rows {
   int output = 0;
   std::int64_t first = 0;
   std::span<const double> value;
   std::span<const double> error;
   std::span<const double> bound;
+  bool positive_zero = false;
 };
 using Sink = std::function<void(const Rows&)>;
 

@@ -65,16 +65,30 @@ double quantum(double magnitude, int bits, double least) {
   return std::max(least, std::ldexp(1.0, exponent - bits - (significand == 0.5 ? 1 : 0)));
 }
 
+double quantum_with_epsilon(const RoundingModel& rounding, double largest, double epsilon) {
+  if (!(largest + epsilon <= rounding.largest)) return 0;
+  const double q = quantum(largest + epsilon, 24, rounding.quantum_least);
+  return is_multiple(epsilon, q) ? q : 0;
+}
+
 DivisionError division_error(const Arithmetic& arithmetic) {
   const RoundingModel rounding = rounding_model(arithmetic);
   const bool last = arithmetic.output == arithmetic.compute;
   DivisionError error;
   error.relative = rounding.unit * std::max(0.0, arithmetic.division_roundings - (last ? 1 : 0));
   error.tiny = last && !arithmetic.flush_to_zero ? 0 : rounding.underflow;
-  const bool ieee = arithmetic.division_roundings <= 1;
-  error.smallest = ieee ? 0 : rounding.smallest_normal;
-  error.largest = ieee ? kUnbounded : 1 / rounding.smallest_normal;
+  error.ieee = arithmetic.division_roundings <= 1;
+  error.smallest = error.ieee ? 0 : rounding.smallest_normal;
+  error.largest = error.ieee ? kUnbounded : 1 / rounding.smallest_normal;
+  error.smallest_normal = rounding.smallest_normal;
   return error;
+}
+
+bool divides_exactly(const DivisionError& division, double above, double below, double quotient) {
+  if (static_cast<double>(static_cast<float>(quotient)) != quotient) return false;
+  if (std::abs(quotient) < division.smallest_normal || quotient * below != above) return false;
+  int exponent = 0;
+  return division.ieee || std::frexp(std::abs(below), &exponent) == 0.5;
 }
 
 }  // namespace halfulp::reference

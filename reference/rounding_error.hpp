@@ -60,6 +60,9 @@ inline bool is_multiple(double x, double q) {
   const double magic = 0x1.8p52 * q;
   return (x + magic) - magic == x;
 }
+// [B4] Epsilon as one more leaf: q for terms whose sub-sums are at most `largest` without it, such
+// that no order of summing rounds if all terms are multiples of q; 0 if epsilon is none.
+double quantum_with_epsilon(const RoundingModel& rounding, double largest, double epsilon);
 
 // [B7] What the last division, and the rounding of its result to the output format that is not the
 // last one, add to a quotient computed before from perturbed operands.
@@ -68,8 +71,13 @@ struct DivisionError {
   double tiny = 0;      // absolute, where the quotient may be below the normal range
   double smallest = 0;  // divisors outside [smallest, largest] leave the result open
   double largest = 0;
+  bool ieee = true;  // else the product with fl(1 / divisor)
+  double smallest_normal = 0;
 };
 DivisionError division_error(const Arithmetic& arithmetic);
+// [B7] above / below == quotient, of numbers of the compute format, is one itself, and every kernel
+// gets it.
+bool divides_exactly(const DivisionError& division, double above, double below, double quotient);
 inline double division_amount(const DivisionError& division, double magnitude) {
   return division.relative * magnitude +
          (magnitude < 0x1p-100 && magnitude > 0 ? division.tiny : 0);

@@ -130,7 +130,9 @@ class Walk {
   void node(std::int64_t node, std::span<const std::int64_t> edges, const Sink& sink) {
     score_edges(node, edges, sink);
     for (std::size_t h = 0; h < heads_; ++h) head(h, edges);
-    sink(node_row_.rows(0, node * op_.heads * op_.dim));
+    Rows rows = node_row_.rows(0, node * op_.heads * op_.dim);
+    rows.positive_zero = edges.empty();
+    sink(rows);
   }
 
   // Weights of one head, after score_edges.

@@ -29,6 +29,9 @@ Mean mean_of(const GraphAttention& op, std::span<const Weight> weights) {
   mean.denominator_error = mean.denominator_error_any;
   if (mean.weights_exact && n <= 0x1p23 && op.epsilon >= 0x1p-100 && op.epsilon <= 1) {
     mean.denominator_error = std::min(mean.denominator_error, op.epsilon);  // [B4]
+    const double q = quantum_with_epsilon(rounding, total, op.epsilon);
+    mean.denominator_exact = q > 0 && is_multiple(1, q);
+    if (mean.denominator_exact) mean.denominator_error = 0;
   }
   mean.denominator_least = mean.denominator - moved - mean.denominator_error;
   const double flushed_values = op.arithmetic.flush_to_zero ? total + moved : 0;
@@ -45,6 +48,10 @@ Answer answer_of(const Mean& mean, const DivisionError& division, const Channel&
   Answer answer;
   answer.value = channel.sum / mean.denominator;
   if (channel.magnitude == 0) return answer;  // every v is zero, and so is every sum
+  if (channel.sum_exact && mean.denominator_exact &&
+      divides_exactly(division, channel.sum, mean.denominator, answer.value)) {
+    return answer;
+  }
   const double size = std::abs(answer.value);
   const double sum_size = std::abs(channel.sum);
   const SumError& model = mean.numerator;

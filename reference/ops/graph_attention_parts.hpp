@@ -86,7 +86,8 @@ struct Mean {
   double denominator_error_any = 0;  // without use of exactness, for the error of double
   double denominator_least = 0;      // the kernel's denominator is at least this; <= 0: unbounded
   double weight_error_largest = 0;
-  bool weights_exact = true;  // every weight is 1 in every order
+  bool weights_exact = true;       // every weight is 1 in every order
+  bool denominator_exact = false;  // every order gives `denominator`
   bool unbounded = false;
   bool nan = false;
   double largest = 0;  // largest finite number of the compute format

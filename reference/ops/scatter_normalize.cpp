@@ -30,6 +30,7 @@ struct Denominator {
   double value = 0;      // sum of scores + epsilon, or NaN or an infinity
   double error = 0;      // of the kernel's
   double error_any = 0;  // the same without use of exactness
+  bool exact = false;    // every order gives `value`
   bool open = false;     // finite scores may overflow beside an infinite one, or to one
 };
 
@@ -76,6 +77,9 @@ class Scatter {
     if (least < division_.smallest || most > division_.largest) return kOpen;
     Answer given;
     given.value = sum_[d] / below.value;
+    if (exact_[d] && below.exact && divides_exactly(division_, sum_[d], below.value, given.value)) {
+      return given;
+    }
     const double ratio = std::abs(given.value);
     given.numerator = (exact_[d] ? 0 : by_order) / least;
     given.denominator = ratio * below.error / least;
@@ -115,16 +119,23 @@ class Scatter {
     if (epsilon_only(edges, head, (magnitude + std::abs(sum)) / 2)) {
       given.error = std::min(given.error, op_.epsilon);
     }
+    const double largest = (magnitude + std::abs(sum)) / 2;
+    given.exact = multiples(edges, head, quantum_with_epsilon(rounding_, largest, op_.epsilon));
+    if (given.exact) given.error = 0;
     return given;
   }
 
   // [B4] Without epsilon no order of summing the scores would round.
   bool epsilon_only(std::span<const std::int64_t> edges, std::int64_t head, double largest) {
     if (op_.epsilon < 0x1p-100) return false;
-    const double q = quantum(largest, 23, quantum(op_.epsilon, 0, 0));
-    return std::all_of(edges.begin(), edges.end(), [&](std::int64_t edge) {
-      return is_multiple(op_.scores.at(edge, head), q);
-    });
+    return multiples(edges, head, quantum(largest, 23, quantum(op_.epsilon, 0, 0)));
+  }
+
+  // Whether every score is a multiple of q; not of 0.
+  bool multiples(std::span<const std::int64_t> edges, std::int64_t head, double q) {
+    return q > 0 && std::all_of(edges.begin(), edges.end(), [&](std::int64_t edge) {
+             return is_multiple(op_.scores.at(edge, head), q);
+           });
   }
 
   // [B4] The channels whose sum no order rounds.
@@ -249,7 +260,7 @@ void evaluate(const ScatterNormalize& op, const Sink& sink) {
         error[d] = given.error;
         bound[d] = given.bound;
       }
-      sink({0, (node * op.heads + head) * op.dim, value, error, bound});
+      sink({0, (node * op.heads + head) * op.dim, value, error, bound, edges.empty()});
     }
   }
 }

@@ -17,6 +17,13 @@ using reference::Format;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+TEST(Decide, TheSignOfZeroCountsWhereItIsPromised) {
+  const Expected any{0, 0, 0}, positive{0, 0, 0, true};
+  EXPECT_EQ(decide(Format::fp16, any, -0.0), Decision::accept);
+  EXPECT_EQ(decide(Format::fp16, positive, -0.0), Decision::reject);
+  EXPECT_EQ(decide(Format::fp16, positive, 0.0), Decision::accept);
+}
+
 // The reals that round to nearest even to one half: an interval, closed when the half's pattern is
 // even.
 struct Cell {

@@ -186,6 +186,31 @@ TEST(Fill, S5SumsToPowersOfTwo) {
   }
 }
 
+TEST(Fill, S5TiesEndHalfwayBetweenStoredNumbers) {
+  using reference::Format;
+  for (const auto& [name, format] : {std::pair{"f16", Format::fp16}, {"bf16", Format::bf16}}) {
+    int ties = 0, quotients = 0;
+    for (const int degree : {1, 2, 3, 5, 8, 31, 64, 100, 1025, 4097}) {
+      const gpu::Problem problem =
+          problem_of(kScatter, "nodes=1 dim=8 graph=hub:" + std::to_string(degree) +
+                                   " eps=1 fill=S5-ties in=" + name);
+      double below = 1;
+      for (const double score : numbers(problem, "scores")) below += score;
+      EXPECT_EQ(below, 32) << degree;
+      std::vector<double> above(8);
+      const auto values = numbers(problem, "values");
+      for (std::size_t i = 0; i < values.size(); ++i) above[i % 8] += values[i];
+      for (const double sum : above) {
+        const double low = reference::round_to(format, sum / 32, reference::Rounding::downward);
+        const double high = reference::round_to(format, sum / 32, reference::Rounding::upward);
+        ties += high > low && sum / 32 - low == high - sum / 32;
+        ++quotients;
+      }
+    }
+    EXPECT_GE(ties, 4) << name << ": of " << quotients;
+  }
+}
+
 // Products, and logits before their clip, of a graph attention problem.
 struct Logits {
   std::vector<double> t;
@@ -241,6 +266,28 @@ TEST(Fill, G5IsAtTheLowerClip) {
   const auto found =
       logits(problem_of(kAttention, "nodes=7 heads=2 dim=3 graph=random:40 fill=G5"));
   for (const double logit : found.logit) EXPECT_LE(logit, -5);
+}
+
+TEST(Fill, G7HasOneLogitThatMatters) {
+  const gpu::Problem problem =
+      problem_of(kAttention, "nodes=9 heads=2 dim=4 graph=random:40 fill=G7");
+  const auto found = logits(problem);
+  const auto destination = ids(problem, "destination");
+  std::map<std::size_t, int> seen;
+  for (std::size_t edge = 0; edge < destination.size(); ++edge) {
+    const int rank = seen[static_cast<std::size_t>(destination[edge])]++;
+    for (std::size_t head = 0; head < 2; ++head) {
+      const double logit = found.logit[edge * 2 + head];
+      EXPECT_EQ(static_cast<double>(static_cast<float>(logit)), logit);
+      if (rank == 0) {
+        EXPECT_EQ(logit, 0);
+      } else if (rank == 1) {
+        EXPECT_TRUE(logit > std::log(128) && logit < 4.89) << logit;
+      } else {
+        EXPECT_EQ(logit, -5);
+      }
+    }
+  }
 }
 
 TEST(Fill, G2AndG6HaveNoQuery) {

@@ -134,6 +134,26 @@ TEST(Judging, AContradictingReferenceIsReportedAsOurs) {
   EXPECT_NE(judgement.reason.find("BUG IN THE REFERENCE"), std::string::npos) << judgement.reason;
 }
 
+TEST(Judging, NodesWithoutEdgesArePositiveZero) {
+  const Parsed parsed = parse("scatter_normalize gather_csc nodes=2 graph=empty seed=0x1");
+  ASSERT_FALSE(parsed.error) << parsed.error.what;
+  const Operation& operation = *find_operation("scatter_normalize");
+  const gpu::Problem problem = operation.materialise(parsed.value);
+  const gpu::Numerics numerics = gpu::find_kernel("scatter_normalize", "gather_csc")->numerics;
+  for (const float zero : {0.0f, -0.0f}) {
+    const std::vector<float> outputs(2, zero);
+    const auto bytes = std::as_bytes(std::span(outputs));
+    const std::vector<gpu::Outputs> results{{std::vector<std::byte>(bytes.begin(), bytes.end())}};
+    Judging judging(operation, numerics, problem, results, 7);
+    operation.evaluate(problem, numerics, [&](const reference::Rows& rows) { judging.see(rows); });
+    Judgement judgement;
+    judging.finish(judgement);
+    EXPECT_EQ(judgement.verdict, std::signbit(zero) ? Verdict::fail : Verdict::pass);
+    EXPECT_EQ(judgement.failed, std::signbit(zero) ? 2 : 0);
+    EXPECT_EQ(std::isinf(judgement.worst_error_over_bound), std::signbit(zero));
+  }
+}
+
 TEST(Judging, WideBoundsArePowerless) {
   const Judgement judgement = judge_scripted({{1, 0, 2}, {1, 1}}, 1);
   EXPECT_EQ(judgement.verdict, Verdict::powerless);

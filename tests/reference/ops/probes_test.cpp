@@ -155,6 +155,25 @@ TEST(ProbeG6, HubWithBitCodedValues) {
   }
 }
 
+TEST(ProbeG7, TheErrorOfOneExpIsThatOfTheMean) {
+  AttentionData data = star(2, 8, 3);
+  set(data.q, 9);
+  set(data.k, 9);
+  set(data.e, 0);
+  data.e[8 + 3] = 249.5f / 256;  // the second edge's logit is 5 times that
+  for (std::size_t d = 0; d < 8; ++d) {
+    data.v[8 + d] = -128;
+    data.v[16 + d] = 1;
+  }
+  const Judged all = judged(data.op, 0, 8);
+  for (std::size_t d = 0; d < 8; ++d) {
+    EXPECT_LT(std::abs(all.value[d]), 0.03);
+    // 5 u for expf, 2 u for the products.
+    EXPECT_GT(all.bound[d], 6.8 * kUnit);
+    EXPECT_LT(all.bound[d], 7.2 * kUnit);
+  }
+}
+
 ScatterData sums_of(std::vector<float> values, std::vector<float> scores) {
   Generator generator(1);
   ScatterData data = scatter_data({2, std::ssize(values), 1, 1}, Fill::normal, generator);
@@ -205,6 +224,46 @@ TEST(ProbeS5, PowersOfTwoDivideExactly) {
     EXPECT_EQ(static_cast<float>(all.value[0] - all.bound[0]), mean);
     EXPECT_EQ(static_cast<float>(all.value[0] + all.bound[0]), mean);
   }
+}
+
+TEST(ProbeS5, ExactQuotientsLeaveTheirTiesToTheStoredFormat) {
+  ScatterData data = sums_of({256, 1, 2}, {15, 8, 8});
+  data.op.epsilon = 1;
+  for (const double roundings : {1.0, 2.01}) {
+    data.op.arithmetic.division_roundings = roundings;
+    data.op.arithmetic.output = Format::bf16;
+    const Judged all = judged(data.op, 0, 2);
+    EXPECT_EQ(all.value[0], 259.0 / 32);
+    EXPECT_EQ(all.error[0], 0);
+    EXPECT_EQ(all.bound[0], 0);
+  }
+  data.op.epsilon = 1e-6f;  // 31 and a bit
+  EXPECT_GT(judged(data.op, 0, 2).bound[0], 0);
+  data.op.epsilon = 2;  // 33: the quotient is rounded before it is stored
+  EXPECT_GT(judged(data.op, 0, 2).bound[0], 0);
+  ScatterData third = sums_of({40, 2, 3}, {1, 1, 0});
+  third.op.arithmetic.output = Format::bf16;
+  third.op.epsilon = 1;  // 45 / 3 is exact where it is one division, and not by a reciprocal
+  EXPECT_EQ(judged(third.op, 0, 2).bound[0], 0);
+  third.op.arithmetic.division_roundings = 2.01;
+  EXPECT_GT(judged(third.op, 0, 2).bound[0], 0);
+}
+
+TEST(ProbeG2, ExactMeansLeaveTheirTiesToTheStoredFormat) {
+  AttentionData data = star(3, 4, 4);
+  set(data.q, 0);
+  for (std::size_t d = 0; d < 4; ++d) {
+    data.v[4 + d] = 256;
+    data.v[8 + d] = 1;
+    data.v[12 + d] = 2;
+  }
+  data.op.arithmetic.output = Format::bf16;
+  EXPECT_GT(judged(data.op, 0, 4).bound[0], 0);
+  data.op.epsilon = 1;
+  const Judged all = judged(data.op, 0, 4);
+  EXPECT_EQ(all.value[0], 259.0 / 4);
+  EXPECT_EQ(all.error[0], 0);
+  EXPECT_EQ(all.bound[0], 0);
 }
 
 TEST(ProbeS6, ZeroDenominators) {
