@@ -143,6 +143,16 @@ void propose_parameters(Cases& cases, const Case& c) {
 
 }  // namespace
 
+Case with_folded_edges(const Case& c) {
+  constexpr std::int64_t kShort = 8;  // edges of a list that is read at a glance
+  const auto is_graph = [](const Field& field) { return field.name == "graph"; };
+  if (!std::ranges::any_of(find_operation(c.operation)->fields, is_graph)) return c;
+  if (split_spec(c.text("graph")).family != "edges" || graph_sizes(c).edges <= kShort) return c;
+  Case folded = c;
+  folded.set("graph", folded_edges(c.text("graph"), c.integer("nodes"), c.seed()));
+  return folded;
+}
+
 std::vector<Case> graph_shrinks(const Case& c) {
   const Operation& operation = *find_operation(c.operation);
   const std::string_view family = split_spec(c.text("graph")).family == "edges" ? "edges" : "other";

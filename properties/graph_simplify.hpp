@@ -10,6 +10,10 @@ namespace halfulp::properties {
 // edges is first written out; larger ones get smaller parameters.
 std::vector<Case> graph_shrinks(const Case& c);
 
+// The same case with a long list of edges said as the family that makes it, where one does; of any
+// operation.
+Case with_folded_edges(const Case& c);
+
 inline constexpr std::int64_t kListedEdgesMax = 400;
 
 }  // namespace halfulp::properties

@@ -149,6 +149,18 @@ Graph build_graph(std::string_view text, std::int64_t nodes, std::uint64_t seed)
   return graph;
 }
 
+std::string folded_edges(std::string_view text, std::int64_t nodes, std::uint64_t seed) {
+  const Graph listed = build_graph(text, nodes, seed);
+  for (const std::string family : {"hub:", "duplicates:"}) {
+    const std::int64_t beside = graph_edge_count(family + "0", nodes);
+    if (listed.edges() <= beside) continue;
+    std::string shorter = family + std::to_string(listed.edges() - beside);
+    const Graph graph = build_graph(shorter, nodes, seed);
+    if (graph.source == listed.source && graph.destination == listed.destination) return shorter;
+  }
+  return std::string(text);
+}
+
 std::string edge_list(const Graph& graph) {
   if (graph.edges() == 0) return "empty";
   std::string text = "edges:";

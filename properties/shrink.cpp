@@ -7,9 +7,11 @@
 #include <rapidcheck/shrinkable/Create.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "properties/assert.hpp"
 #include "properties/deadline.hpp"
+#include "properties/graph_simplify.hpp"
 #include "properties/operation.hpp"
 
 namespace halfulp::properties {
@@ -40,6 +42,18 @@ bool same_trouble(const Judgement& first, const Judgement& now) {
 
 bool stopped(const ShrinkBudget& budget) { return budget.stop != nullptr && *budget.stop != 0; }
 
+// Says the smallest case more shortly, if it then still fails.
+Shrunk folded(WorkerPool& pool, Shrunk best) {
+  const Case shorter = with_folded_edges(best.smallest);
+  if (best.steps == 0 || shorter == best.smallest) return best;
+  const Judgement now = pool.judge(shorter);
+  ++best.judgements;
+  if (!same_trouble(best.judgement, now)) return best;
+  best.smallest = shorter;
+  best.judgement = now;
+  return best;
+}
+
 Shrunk walk(WorkerPool& pool, const Case& c, const Judgement& judgement,
             const ShrinkBudget& budget) {
   const Clock::time_point deadline = Clock::now() + limit(budget.seconds);
@@ -51,7 +65,7 @@ Shrunk walk(WorkerPool& pool, const Case& c, const Judgement& judgement,
     for (auto child = children.next(); child; child = children.next()) {
       if (best.judgements >= budget.judgements || Clock::now() >= deadline || stopped(budget)) {
         best.exhausted = true;
-        return best;
+        return folded(pool, std::move(best));
       }
       const Case candidate = child->value();
       const Judgement now = pool.judge(candidate);
@@ -65,7 +79,7 @@ Shrunk walk(WorkerPool& pool, const Case& c, const Judgement& judgement,
       break;
     }
   }
-  return best;
+  return folded(pool, std::move(best));
 }
 
 Shrunk walk_hangs(WorkerPool& pool, const Case& c, const Judgement& judgement,

@@ -46,7 +46,10 @@ void propose_smaller(std::vector<Case>& cases, const Case& c, std::string_view f
   const std::int64_t value = c.integer(field);
   if (value <= least) return;
   std::vector<std::int64_t> tried;
-  for (const std::int64_t next : {least, least + 1, value / 2, value - value / 4, value - 1}) {
+  // The half and the next one of the same parity: some faults need an even or an odd size.
+  const std::int64_t half_alike = value / 2 + (value - value / 2) % 2;
+  for (const std::int64_t next :
+       {least, least + 1, value / 2, half_alike, value - value / 4, value - 2, value - 1}) {
     const bool seen = std::find(tried.begin(), tried.end(), next) != tried.end();
     if (next < least || next >= value || seen) continue;
     tried.push_back(next);

@@ -192,6 +192,14 @@ TEST(CliHostile, NamesOfFilesDoNotReachTheTerminalRaw) {
   }
 }
 
+TEST(CliHostile, AnExhaustiveSearchEndsWithinTheWatchdog) {
+  const Ran result = halfulp(
+      "replay scatter_normalize atomic_coo backend=host nodes=40 heads=4 dim=64 graph=random:600 "
+      "order=exhaustive --watchdog 2");
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_TRUE(has(result.out, "not every schedule: the search ended after ")) << result.out;
+}
+
 TEST(CliHostile, ExplainEndsInTime) {
   const std::string large = "explain vector_add scalar n=1000000 fill=normal";
   expect_usage_error(large + " --watchdog 0.01", "not done within 0.01 s");
@@ -205,6 +213,11 @@ TEST(CliHostile, TooLittleMemoryOrTooFewFilesAreSaid) {
   const Ran large = run(command, "replay 'vector_add fake_right n=100000000'");
   EXPECT_EQ(large.exit_code, 3) << large.out << large.err;
   EXPECT_TRUE(has(large.out, "not enough memory")) << large.out << large.err;
+  const Ran stacks = run(std::string("ulimit -v 150000; ") + HALFULP_COMMAND,
+                         "replay scatter_normalize gather_csc nodes=64 heads=1 dim=512 resident=64 "
+                         "graph=random:3000 order=burst backend=host");
+  EXPECT_EQ(stacks.exit_code, 3) << stacks.out << stacks.err;
+  EXPECT_TRUE(has(stacks.out, "skipped: not enough memory")) << stacks.out;
   const std::string few = std::string("ulimit -n 40; ") + HALFULP_FAKES_COMMAND;
   const Ran jobs = run(few, "check vector_add/fake_right --cases 900 --no-fixtures --jobs 200");
   EXPECT_EQ(jobs.exit_code, 2) << jobs.out << jobs.err;
