@@ -10,7 +10,7 @@ namespace halfulp::properties {
 using Say = std::function<void(const std::string& line)>;
 
 // The truth of 10^6 edges x 4 heads x 32 channels, bound included, on one core (processor time);
-// exact sums and exact elements.
+// exact sums and exact elements; products of matrices, whole and by elements; Freivalds' check.
 void bench_reference(const Say& say);
 
 // Judged cases per second of campaigns over the graph families at smoke sizes (up to 20 of 100),

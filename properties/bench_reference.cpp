@@ -11,6 +11,8 @@
 #include "properties/operation.hpp"
 #include "properties/outputs.hpp"
 #include "reference/exact_sum.hpp"
+#include "reference/freivalds.hpp"
+#include "reference/ops/matmul_exact.hpp"
 
 namespace halfulp::properties {
 
@@ -91,6 +93,127 @@ double sum_rate(reference::Format format, int exponent_low, int exponent_high) {
   return static_cast<double>(sums * kTerms) / (now_s() - start);
 }
 
+std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
+
+// A row-major matrix of stored halves, or of fp32 numbers.
+struct Stored {
+  std::vector<std::uint32_t> words;
+  reference::View view;
+
+  Stored(reference::Format format, std::int64_t rows, std::int64_t columns) {
+    const int bytes = reference::traits(format).storage_bits / 8;
+    words.resize(size((rows * columns * bytes + 3) / 4));
+    view.data = words.data();
+    view.format = format;
+    view.extent[0] = rows;
+    view.extent[1] = view.stride[0] = columns;
+    view.stride[1] = 1;
+  }
+  template <typename Pattern>
+  Pattern* patterns() {
+    return reinterpret_cast<Pattern*>(words.data());
+  }
+  void fill_normal(std::uint32_t stream) {
+    for (std::int64_t i = 0; i < view.extent[0] * view.extent[1]; ++i) {
+      const std::uint64_t bits =
+          normal(view.format, Draw(1, stream, static_cast<std::uint64_t>(i)));
+      if (view.format == reference::Format::fp32) {
+        words[size(i)] = static_cast<std::uint32_t>(bits);
+      } else {
+        patterns<std::uint16_t>()[i] = static_cast<std::uint16_t>(bits);
+      }
+    }
+  }
+  void fill_signs(std::uint32_t stream) {
+    for (std::int64_t i = 0; i < view.extent[0] * view.extent[1]; i += 64) {
+      const std::uint64_t signs = Draw(1, stream, static_cast<std::uint64_t>(i)).high();
+      for (std::int64_t bit = 0; bit < 64; ++bit) {
+        patterns<std::uint16_t>()[i + bit] = (signs >> bit & 1) != 0 ? 0xbc00 : 0x3c00;
+      }
+    }
+  }
+};
+
+// 10^9 products a second, for `run` of a product of so many.
+template <typename Run>
+double rate(double products, Run run) {
+  double best_s = 1e30;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const double start = now_s();
+    run();
+    best_s = std::min(best_s, now_s() - start);
+  }
+  return products / best_s * 1e-9;
+}
+
+void bench_matmul(const Say& say, reference::Format format) {
+  constexpr std::int64_t kRows = 1024, kDepth = 4096;
+  Stored a(format, kRows, kDepth), b(format, kDepth, kRows);
+  a.fill_normal(0);
+  b.fill_normal(1);
+  reference::Matmul op;
+  op.m = op.n = kRows;
+  op.k = kDepth;
+  op.a = a.view;
+  op.b = b.view;
+  op.arithmetic.input = op.arithmetic.output = format;
+  const double products = 1.0 * kRows * kRows * kDepth;
+  const auto ignore = [](const reference::Rows&) {};
+  const double any = rate(products, [&] { evaluate(op, ignore); });
+  op.arithmetic.sum_order = reference::SumOrder::contiguous;
+  const double ranges = rate(products, [&] { evaluate(op, ignore); });
+  const double whole = rate(products, [&] { evaluate_exactly(op, [](auto, auto) {}); });
+  const reference::ExactAnswers exact = exact_answers(op);
+  constexpr std::int64_t kElements = 100;
+  const double element = rate(kElements * kDepth, [&] {
+    for (std::int64_t i = 0; i < kElements; ++i) exact({0, i * 37 % (kRows * kRows)});
+  });
+  say(fmt::format(
+      "matmul {}        N(0,1), 10^9 products/s on one core: sums and magnitudes {:.1f}; "
+      "ranges too {:.1f}; exactly, whole {:.1f}, by elements {:.2f}",
+      reference::traits(format).name, any, ranges, whole, element));
+}
+
+// Signs of which a has 8 different rows, so that the product is soon made.
+void bench_freivalds(const Say& say) {
+  constexpr std::int64_t kRows = 4096, kColumns = 4096, kDepth = 8192, kDistinct = 8;
+  const reference::Format half = reference::Format::fp16;
+  Stored a(half, kRows, kDepth), b(half, kDepth, kColumns), c(half, kRows, kColumns);
+  a.fill_signs(2);
+  b.fill_signs(3);
+  auto* const left = a.patterns<std::uint16_t>();
+  for (std::int64_t i = kDistinct; i < kRows; ++i) {
+    std::copy_n(left + i % kDistinct * kDepth, kDepth, left + i * kDepth);
+  }
+  reference::Matmul op;
+  op.m = kDistinct;
+  op.n = kColumns;
+  op.k = kDepth;
+  op.a = a.view;
+  op.b = b.view;
+  op.arithmetic.input = op.arithmetic.output = half;
+  evaluate(op, [&](const reference::Rows& rows) {
+    for (std::int64_t row = rows.first / kColumns; row < kRows; row += kDistinct) {
+      for (std::size_t j = 0; j < rows.value.size(); ++j) {
+        c.patterns<std::uint16_t>()[row * kColumns + static_cast<std::int64_t>(j)] =
+            static_cast<std::uint16_t>(reference::encode(half, rows.value[j]));
+      }
+    }
+  });
+  std::vector<std::uint64_t> words(size(kColumns));
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = Draw(1, 4, i).high();
+  const double start = now_s();
+  const bool right = freivalds(a.view, b.view, c.view, words).wrong_rows.empty();
+  const double took_s = now_s() - start;
+  c.patterns<std::uint16_t>()[1234 * kColumns + 567] ^= 1;
+  const reference::FreivaldsCheck found = freivalds(a.view, b.view, c.view, words);
+  HALFULP_ASSERT(right && found.applies && found.wrong_rows == std::vector<std::int64_t>{1234},
+                 "the wrong row is named, and no other");
+  say(fmt::format(
+      "freivalds          signs, 4096 x 4096 x 8192, fp16: verdict in {:.2f} s on one core",
+      took_s));
+}
+
 }  // namespace
 
 void bench_reference(const Say& say) {
@@ -103,6 +226,9 @@ void bench_reference(const Say& say) {
       sum_rate(reference::Format::fp16, -14, 15) / 1e6,
       sum_rate(reference::Format::fp32, -20, 20) / 1e6,
       sum_rate(reference::Format::fp32, -126, 126) / 1e6));
+  bench_matmul(say, reference::Format::fp16);
+  bench_matmul(say, reference::Format::fp32);
+  bench_freivalds(say);
 }
 
 }  // namespace halfulp::properties
