@@ -24,6 +24,7 @@ namespace {
 // Device memory that grows and stays allocated for the life of the process.
 class DeviceBlock {
  public:
+  // nullptr: cudaGetLastError() says why.
   std::byte* at_least(std::int64_t bytes) {
     if (bytes > capacity_) {
       release();
@@ -44,7 +45,7 @@ class DeviceBlock {
   std::int64_t capacity_ = 0;
 };
 
-// Zero when first taken in a run, then as the last launch left them.
+// Words between guard bands. Zero when first taken in a run, then as the last launch left them.
 struct Locks {
   DeviceBlock block;
   std::int64_t bytes = 0;  // in use
@@ -79,24 +80,55 @@ cudaError_t copy_out(std::span<std::byte> to, const std::byte* from) {
   return error != cudaSuccess ? error : cudaStreamSynchronize(device().stream);
 }
 
+// Repeats a 4-byte pattern over device memory: a piece from the host, then doubled in place.
+void fill_device(std::byte* to, std::int64_t bytes, std::uint64_t pattern) {
+  constexpr std::int64_t kPieceBytes = 1 << 16;
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(bytes, kPieceBytes)));
+  fill_pattern(piece, pattern, 4);
+  copy_in(to, piece);
+  for (auto filled = static_cast<std::int64_t>(piece.size()); filled < bytes;) {
+    const std::int64_t more = std::min(filled, bytes - filled);
+    cudaMemcpyAsync(to + filled, to, static_cast<std::size_t>(more), cudaMemcpyDeviceToDevice,
+                    device().stream);
+    filled += more;
+  }
+}
+
+// The guard bands around `bytes` of device memory, as inspect_workspace_guards takes a block: what
+// lies between them is left out, but for the bytes by which the second one misses a word.
+std::vector<std::byte> guards_around(const std::byte* memory, std::int64_t bytes) {
+  const std::int64_t between = bytes % 4;
+  std::vector<std::byte> block(static_cast<std::size_t>(2 * kGuardBytes + between));
+  const auto first = static_cast<std::size_t>(kGuardBytes);
+  copy_out(std::span(block).first(first), memory);
+  copy_out(std::span(block).last(first), memory + kGuardBytes + bytes);
+  return block;
+}
+
+// What memory holds when a launch begins. as_left: outputs, workspaces and locks as the launch
+// before left them, like a caller who calls again.
+enum class Memory : std::uint8_t { nan, large, as_left };
+
+Fill fill_of(Memory memory) { return memory == Memory::nan ? Fill::nan : Fill::large; }
+
 // Workspaces of one call. Guarded and poisoned, unless only time matters.
 class CudaWorkspaces : public Workspaces {
  public:
   enum class Mode : std::uint8_t { inspected, timed };
-  CudaWorkspaces(Mode mode, Fill fill) : mode_(mode), fill_(fill) {}
+  CudaWorkspaces(Mode mode, Memory memory) : mode_(mode), memory_(memory) {}
 
   void* take(std::string_view name, std::int64_t bytes) override {
     std::vector<DeviceBlock>& blocks = device().workspaces;
     if (taken_.size() == blocks.size()) blocks.emplace_back();
     std::byte* memory = blocks[taken_.size()].at_least(bytes + 2 * kGuardBytes);
-    if (memory == nullptr) return nullptr;
-    taken_.push_back({std::string(name), memory, bytes + 2 * kGuardBytes});
-    if (mode_ == Mode::inspected) {
-      std::vector<std::byte> block(static_cast<std::size_t>(bytes + 2 * kGuardBytes));
-      const auto data = std::span(block).subspan(kGuardBytes, static_cast<std::size_t>(bytes));
-      fill_pattern(block, guard_bits(Format::f32), 4);
-      fill_pattern(data, poison_bits(Format::f32, fill_), 4);
-      copy_in(memory, block);
+    if (memory == nullptr) return fail();
+    taken_.push_back({std::string(name), memory, bytes});
+    if (mode_ == Mode::inspected && memory_ != Memory::as_left) {
+      fill_device(memory, kGuardBytes, guard_bits(Format::f32));
+      fill_device(memory + kGuardBytes, bytes, poison_bits(Format::f32, fill_of(memory_)));
+      // The pattern goes on where the words of the data end.
+      const std::int64_t rest = bytes % 4;
+      fill_device(memory + kGuardBytes + bytes - rest, kGuardBytes + rest, guard_bits(Format::f32));
     }
     return memory + kGuardBytes;
   }
@@ -104,27 +136,33 @@ class CudaWorkspaces : public Workspaces {
   std::uint32_t* locks(std::string_view name, std::int64_t count) override {
     Locks& held = device().locks[std::string(name)];
     const auto bytes = count * static_cast<std::int64_t>(sizeof(std::uint32_t));
-    std::byte* memory = held.block.at_least(std::max<std::int64_t>(bytes, 1));
-    if (memory == nullptr) return nullptr;
+    std::byte* memory = held.block.at_least(bytes + 2 * kGuardBytes);
+    if (memory == nullptr) return static_cast<std::uint32_t*>(fail());
     if (bytes > held.bytes) {
-      cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), device().stream);
+      fill_device(memory, kGuardBytes, guard_bits(Format::f32));
+      cudaMemsetAsync(memory + kGuardBytes, 0, static_cast<std::size_t>(bytes), device().stream);
+      fill_device(memory + kGuardBytes + bytes, kGuardBytes, guard_bits(Format::f32));
       held.bytes = bytes;
     }
-    return reinterpret_cast<std::uint32_t*>(memory);
+    return reinterpret_cast<std::uint32_t*>(memory + kGuardBytes);
   }
 
   void rewind() { taken_.clear(); }
+  // Of an allocation, if one failed.
+  cudaError_t failure() const { return failure_; }
 
   Fault inspect() const {
     for (const Taken& taken : taken_) {
-      std::vector<std::byte> block(static_cast<std::size_t>(taken.bytes));
-      copy_out(block, taken.memory);
-      if (Fault fault = inspect_workspace_guards(taken.name, block)) return fault;
+      const std::vector<std::byte> guards = guards_around(taken.memory, taken.bytes);
+      if (Fault fault = inspect_workspace_guards(taken.name, guards)) return fault;
     }
     for (const auto& [name, held] : device().locks) {
+      if (held.bytes == 0) continue;
+      const std::vector<std::byte> guards = guards_around(held.block.data(), held.bytes);
+      if (Fault fault = inspect_workspace_guards(name, guards)) return fault;
       std::vector<std::uint32_t> words(static_cast<std::size_t>(held.bytes) /
                                        sizeof(std::uint32_t));
-      copy_out(std::as_writable_bytes(std::span(words)), held.block.data());
+      copy_out(std::as_writable_bytes(std::span(words)), held.block.data() + kGuardBytes);
       if (Fault fault = inspect_locks(name, words)) return fault;
     }
     return {};
@@ -133,11 +171,17 @@ class CudaWorkspaces : public Workspaces {
  private:
   struct Taken {
     std::string name;
-    std::byte* memory;
-    std::int64_t bytes;
+    std::byte* memory;   // of the guard before it
+    std::int64_t bytes;  // without the guards
   };
+  void* fail() {
+    failure_ = cudaGetLastError();
+    return nullptr;
+  }
+
   Mode mode_;
-  Fill fill_;
+  Memory memory_;
+  cudaError_t failure_ = cudaSuccess;
   std::vector<Taken> taken_;
 };
 
@@ -145,33 +189,49 @@ Fault crashed(const char* when, cudaError_t error) {
   return {FaultKind::crashed, std::string(when) + ": " + cudaGetErrorString(error)};
 }
 
-Fault call(EntryPoint entry, const Problem& problem, Image& image, Fill fill) {
+// Of an allocation: too little memory says nothing of the kernel, all else is a device gone wrong.
+Fault allocation_failure(cudaError_t error, const std::string& wanted) {
+  if (error == cudaErrorMemoryAllocation) {
+    return {FaultKind::no_memory, "no device memory for " + wanted};
+  }
+  return crashed("the device failed before this call", error);
+}
+
+// What the launches themselves and the runtime say after a call.
+Fault verdict_of(const Status& status, const CudaWorkspaces& workspaces) {
+  cudaError_t error = cudaStreamSynchronize(device().stream);
+  if (error != cudaSuccess) return crashed("the kernel failed", error);
+  error = cudaDeviceSynchronize();
+  if (error != cudaSuccess) return crashed("work outside the stream failed", error);
+  if (workspaces.failure() != cudaSuccess) {
+    return allocation_failure(workspaces.failure(), status.refused);
+  }
+  if (!status.refused.empty()) return {FaultKind::refused, status.refused};
+  if (!status.launch_error.empty()) return {FaultKind::launch_error, status.launch_error};
+  error = cudaGetLastError();
+  if (error == cudaSuccess) return {};
+  return {FaultKind::launch_error,
+          std::string("an error the entry point left unread: ") + cudaGetErrorString(error)};
+}
+
+Fault call(EntryPoint entry, const Problem& problem, Image& image, Memory memory) {
   Device& here = device();
   const std::span<std::byte> bytes = image.bytes();
   std::byte* base = here.image.at_least(static_cast<std::int64_t>(bytes.size()));
   if (base == nullptr) {
-    cudaGetLastError();
-    return {FaultKind::refused, "no device memory for " + std::to_string(bytes.size()) + " bytes"};
+    return allocation_failure(cudaGetLastError(), std::to_string(bytes.size()) + " bytes");
   }
-  image.poison(fill);
-  cudaError_t error = copy_in(base, bytes);
-  if (error != cudaSuccess) return crashed("the device failed before this call", error);
-
-  CudaWorkspaces workspaces(CudaWorkspaces::Mode::inspected, fill);
+  cudaError_t error = cudaSuccess;
+  if (memory != Memory::as_left) {
+    image.poison(fill_of(memory));
+    error = copy_in(base, bytes);
+    if (error != cudaSuccess) return crashed("the device failed before this call", error);
+  }
+  CudaWorkspaces workspaces(CudaWorkspaces::Mode::inspected, memory);
   const std::vector<Argument> operands = image.arguments(base);
   const Status status =
       entry({operands, problem.epsilon, &workspaces, here.stream, problem.settings});
-  error = cudaStreamSynchronize(here.stream);
-  if (error != cudaSuccess) return crashed("the kernel failed", error);
-  error = cudaDeviceSynchronize();
-  if (error != cudaSuccess) return crashed("work outside the stream failed", error);
-  if (!status.refused.empty()) return {FaultKind::refused, status.refused};
-  if (!status.launch_error.empty()) return {FaultKind::launch_error, status.launch_error};
-  error = cudaGetLastError();
-  if (error != cudaSuccess) {
-    return {FaultKind::launch_error,
-            std::string("an error the entry point left unread: ") + cudaGetErrorString(error)};
-  }
+  if (Fault fault = verdict_of(status, workspaces)) return fault;
   error = copy_out(bytes, base);
   if (error != cudaSuccess) return crashed("the device failed after this call", error);
   if (Fault fault = image.inspect()) return fault;
@@ -240,19 +300,21 @@ TensorCore cuda_tensor_core() {
   return major == 9 ? kTensorCoreHopper : kTensorCoreAny;
 }
 
+// The third launch is a caller's second one: everything is as the last launch left it.
 Outcome cuda_run(EntryPoint entry, const Problem& problem) {
   Image image(problem);
   Outcome outcome;
   for (auto& [name, held] : device().locks) held.bytes = 0;
   Outputs after_nan;
-  for (const Fill fill : {Fill::nan, Fill::large}) {
-    outcome.fault = call(entry, problem, image, fill);
+  for (const Memory memory : {Memory::nan, Memory::large, Memory::as_left}) {
+    outcome.fault = call(entry, problem, image, memory);
     if (outcome.fault.kind != FaultKind::refused) ++outcome.launches;
     if (outcome.fault) return outcome;
     Outputs outputs = image.outputs();
-    if (fill == Fill::nan) after_nan = outputs;
-    if (fill == Fill::large) outcome.fault = image.never_written(after_nan, outputs);
+    if (memory == Memory::nan) after_nan = outputs;
+    if (memory == Memory::large) outcome.fault = image.never_written(after_nan, outputs);
     add_distinct(outcome.outputs, std::move(outputs));
+    if (outcome.fault) return outcome;
   }
   return outcome;
 }
@@ -262,15 +324,22 @@ Timing cuda_time(EntryPoint entry, const Problem& problem, int repeats) {
   image.poison(Fill::nan);
   const std::span<std::byte> bytes = image.bytes();
   std::byte* base = device().image.at_least(static_cast<std::int64_t>(bytes.size()));
-  if (base == nullptr) return {};
+  if (base == nullptr) {
+    cudaGetLastError();
+    return {};
+  }
   copy_in(base, bytes);
   for (auto& [name, held] : device().locks) held.bytes = 0;
-  CudaWorkspaces workspaces(CudaWorkspaces::Mode::timed, Fill::nan);
+  CudaWorkspaces workspaces(CudaWorkspaces::Mode::timed, Memory::nan);
   const std::vector<Argument> operands = image.arguments(base);
-  return timing_of(times_us(repeats, [&] {
+  bool launched = true;
+  const Timing timing = timing_of(times_us(repeats, [&] {
     workspaces.rewind();
-    entry({operands, problem.epsilon, &workspaces, device().stream, problem.settings});
+    launched =
+        launched &&
+        entry({operands, problem.epsilon, &workspaces, device().stream, problem.settings}).ok();
   }));
+  return launched ? timing : Timing{};
 }
 
 double cuda_copy_bandwidth(std::int64_t bytes) {
@@ -278,7 +347,10 @@ double cuda_copy_bandwidth(std::int64_t bytes) {
   DeviceBlock to;
   std::byte* source = from.at_least(bytes);
   std::byte* target = to.at_least(bytes);
-  if (source == nullptr || target == nullptr) return 0;
+  if (source == nullptr || target == nullptr) {
+    cudaGetLastError();
+    return 0;
+  }
   const auto size = static_cast<std::size_t>(bytes);
   const Timing timing = timing_of(times_us(20, [&] {
     cudaMemcpyAsync(target, source, size, cudaMemcpyDeviceToDevice, device().stream);

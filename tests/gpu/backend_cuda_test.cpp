@@ -98,6 +98,42 @@ TEST_F(CudaBackendTest, GapsOfStridedOutputsAreGuarded) {
   EXPECT_EQ(name(outcome.fault.kind), name(FaultKind::out_of_bounds)) << outcome.fault.text;
 }
 
+double first_output(const Problem& problem, const Outcome& outcome) {
+  EXPECT_FALSE(outcome.fault) << outcome.fault.text;
+  if (outcome.outputs.empty()) return -1;
+  return test::value_at(problem.operand("z"), outcome.outputs[0].at(0), 0);
+}
+
+// The third launch finds everything as the second one left it.
+TEST_F(CudaBackendTest, BlocksThatWaitForOneAnother) {
+  for (const std::int64_t blocks : {1, 2, 100}) {
+    const Problem problem = test::vector_add(blocks, Format::f32, Layout::contiguous);
+    for (const char* kernel : {"sum", "hand_over"}) {
+      const Outcome outcome = run(planted(kernel), Backend::cuda, problem, {});
+      EXPECT_FALSE(outcome.fault) << kernel << ": " << outcome.fault.text;
+      EXPECT_EQ(outcome.launches, 3);
+    }
+    EXPECT_EQ(time_kernel(planted("hand_over"), Backend::cuda, problem, 5).repeats, 5);
+  }
+}
+
+TEST_F(CudaBackendTest, LocksLeftSetAndWrittenPastTheirEnd) {
+  expect_fault("sum_left_set", FaultKind::locks_left_set, "word 1 is left at 37");
+  expect_fault("lock_past_end", FaultKind::out_of_bounds, "0 bytes past the end of");
+  // Neither is still there in the next run.
+  EXPECT_FALSE(run(planted("sum"), Backend::cuda, small(), {}).fault);
+}
+
+TEST_F(CudaBackendTest, DynamicSharedMemoryAndResidency) {
+  const Problem problem = test::vector_add(1, Format::f32, Layout::contiguous);
+  EXPECT_GE(first_output(problem, run(planted("shared"), Backend::cuda, problem, {})), 1);
+  EXPECT_EQ(first_output(problem, run(planted("resident_none"), Backend::cuda, problem, {})), 0);
+  expect_fault("shared_too_large", FaultKind::launch_error,
+               "233472 bytes of dynamic shared memory");
+  EXPECT_EQ(time_kernel(planted("shared_too_large"), Backend::cuda, problem, 5).repeats, 0);
+  EXPECT_FALSE(run(planted("shared"), Backend::cuda, problem, {}).fault);
+}
+
 TEST_F(CudaBackendTest, TimesKernelsAndCopies) {
   const Problem problem = test::vector_add(1 << 20, Format::f32, Layout::contiguous);
   const Timing timing = time_kernel(*find_kernel("vector_add", "vec4"), Backend::cuda, problem, 5);
