@@ -29,6 +29,7 @@ Factor decode_float(float c) {
 
 // term * 2^shift, cut toward zero.
 std::int64_t aligned(std::int64_t term, int shift) {
+  if (term == 0) return 0;
   if (shift >= 0) return term << shift;
   if (shift <= -63) return 0;
   return term / (std::int64_t{1} << -shift);
