@@ -6,7 +6,10 @@
 namespace halfulp::gpu::simt {
 
 std::size_t Explorer::choose(std::size_t count, bool stay) {
-  if (stay && preemptions_ >= preemption_bound_) return 0;
+  if (stay && preemptions_ >= bound_) {
+    bounded_ = true;
+    return 0;
+  }
   // A kernel whose own steps are not repeatable can offer other choices than the run before did.
   if (position_ < path_.size() && path_[position_].count != count) path_.resize(position_);
   if (position_ == path_.size()) path_.push_back({0, count});
@@ -24,7 +27,11 @@ bool Explorer::next() {
     if (++path_.back().taken < path_.back().count) return true;
     path_.pop_back();
   }
-  return false;
+  // Another preemption, if any would have been possible.
+  if (!bounded_ || bound_ >= preemption_bound_) return false;
+  bounded_ = false;
+  ++bound_;
+  return true;
 }
 
 const char* name(FaultKind kind) {

@@ -48,6 +48,8 @@ inline constexpr TensorCore kTensorCoreAmpere{24, 8, 4};
 inline constexpr TensorCore kTensorCoreHopper{25, 16, 8};
 
 // Depth-first search over choices, without memory of states: the path of choices is the schedule.
+// First all schedules without a preemption, then all with up to one, and so on to the bound: what
+// needs few of them is found early, also where a limit ends the search.
 class Explorer {
  public:
   explicit Explorer(int preemption_bound = 2) : preemption_bound_(preemption_bound) {}
@@ -64,6 +66,8 @@ class Explorer {
   std::vector<Choice> path_;
   std::size_t position_ = 0;
   int preemption_bound_ = 2;
+  int bound_ = 0;         // of the schedules being run
+  bool bounded_ = false;  // whether it has kept any of them from a choice
   int preemptions_ = 0;
   std::int64_t schedules_ = 0;
 };

@@ -2,6 +2,10 @@
 // configuration.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <vector>
+
 #include "tests/gpu/simt_run.hpp"
 
 namespace halfulp::gpu::simt_test {
@@ -74,6 +78,33 @@ TEST(SimtSchedule, ExhaustiveSearchFindsTheUnlockBeforeTheUpdate) {
 TEST(SimtSchedule, PreemptionBoundZeroIsOneSchedulePerForcedChoice) {
   EXPECT_LT(explore("locked_increment", Plant::none, 0, false).schedules,
             explore("locked_increment", Plant::none, 1, false).schedules);
+}
+
+// Ten places where one other block could run instead: none of them, then each alone, then each pair,
+// every round with the ones before.
+TEST(SimtSchedule, SearchBeginsWithFewPreemptions) {
+  simt::Explorer explorer(2);
+  std::vector<int> preemptions;
+  std::set<std::vector<std::size_t>> paths;
+  do {
+    std::vector<std::size_t> path;
+    for (int i = 0; i < 10; ++i) path.push_back(explorer.choose(2, true));
+    preemptions.push_back(static_cast<int>(std::count(path.begin(), path.end(), 1u)));
+    paths.insert(path);
+  } while (explorer.next());
+  ASSERT_EQ(preemptions.size(), 1u + 11u + 56u);
+  EXPECT_EQ(paths.size(), 56u);
+  EXPECT_LE(*std::max_element(preemptions.begin(), preemptions.begin() + 12), 1);
+}
+
+TEST(SimtSchedule, SearchWithoutPreemptionsToMakeIsOneRound) {
+  simt::Explorer explorer(2);
+  int schedules = 0;
+  do {
+    explorer.choose(3, false);
+    ++schedules;
+  } while (explorer.next());
+  EXPECT_EQ(schedules, 3);
 }
 
 TEST(SimtSchedule, BurstFindsTheAbBaDeadlock) {
