@@ -80,8 +80,8 @@ TEST(SimtSchedule, PreemptionBoundZeroIsOneSchedulePerForcedChoice) {
             explore("locked_increment", Plant::none, 1, false).schedules);
 }
 
-// Ten places where one other block could run instead: none of them, then each alone, then each pair,
-// every round with the ones before.
+// Ten places where one other block could run instead: none of them, then each alone, then each
+// pair, every round with the ones before.
 TEST(SimtSchedule, SearchBeginsWithFewPreemptions) {
   simt::Explorer explorer(2);
   std::vector<int> preemptions;
