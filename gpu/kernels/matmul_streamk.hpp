@@ -46,9 +46,8 @@ __device__ inline void streamk_visit(const MatmulStreamk& work, std::int64_t til
 template <class T, class Body>
 __device__ inline void streamk_store(const MatmulStreamk& work, std::int64_t tile,
                                      typename Body::Accumulators& sums) {
-  streamk_visit<T, Body>(work, tile, sums, [](int, MatmulOutput<T>* c, float sum) {
-    *c = from_float<MatmulOutput<T>>(sum);
-  });
+  const MatmulTile at = work.tiles.at(tile);
+  store_tile<T, Body>(work.matmul, at.row * Body::kTileM, at.column * Body::kTileN, sums);
 }
 
 // C += sums rounded to C's format, each element by an atomic of that format.

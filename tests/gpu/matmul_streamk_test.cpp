@@ -188,7 +188,7 @@ TEST_P(MatmulStreamk, EveryNumberOfPrograms) {
 TEST_P(MatmulStreamk, EveryFormat) {
   for (const Format format : kFormats) {
     if (!accepts(GetParam(), format)) continue;
-    for (const std::int64_t programs : {1, 2, 5, 7, 11}) {
+    for (const std::int64_t programs : {1, 2, 5, 7, 31}) {
       for (const std::int64_t group : {1, 3}) {
         const Problem problem = problem_of({70, 65, 97}, format, {programs, group, programs % 2});
         EXPECT_TRUE(right(GetParam(), problem, roomy(programs)));
