@@ -111,6 +111,7 @@ int dispatch(int argc, char** argv) {
   add_shrink(app, exit_code);
   add_list(app, exit_code);
   add_bench(app, exit_code);
+  add_calibrate(app, exit_code);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) fmt::print("{}", app.help());

@@ -1,4 +1,4 @@
-// The command line: `halfulp list | check | replay | shrink | explain | bench`.
+// The command line: `halfulp list | check | replay | shrink | explain | bench | calibrate`.
 //
 // Exit codes: 0 all passed; 1 a kernel failed or faulted; 2 bad usage or bad input, nothing was
 // run, or the output could not be written; 3 nothing with power ran; 130 or 143 SIGINT or SIGTERM

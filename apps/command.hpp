@@ -32,6 +32,7 @@ void add_replay(CLI::App& app, int& exit_code);
 void add_shrink(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_calibrate(CLI::App& app, int& exit_code);
 
 // The case that the words of a line make, quoted as one argument or not. Throws UsageError.
 properties::Case case_of(const std::vector<std::string>& words);
