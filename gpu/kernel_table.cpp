@@ -30,6 +30,8 @@ std::vector<std::string_view> matmul_tile_words() {
   return words;
 }
 
+const Parameter kMatmulSplits{.name = "splits", .words = {}, .low = 1, .high = 64};
+
 // The launch parameters of every tiled matmul, then those of the variant.
 std::vector<Parameter> matmul_parameters(std::vector<Parameter> more) {
   std::vector<Parameter> parameters{
@@ -166,6 +168,14 @@ std::vector<Kernel> kernel_table() {
 
       {"matmul", "tile", "one block a tile, all of k", multiplication(Partials::one),
        kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_tile), matmul_parameters({})},
+      {"matmul",
+       "split_k",
+       "ranges of k apart, added in a second pass",
+       multiplication(Partials::splits),
+       kMatmulStorage,
+       kMatmulEdges,
+       HALFULP_ENTRIES(matmul_split_k),
+       matmul_parameters({kMatmulSplits})},
       {"matmul",
        "streamk_atomic",
        "programs share tiles: fp32 atomics, then a rounding pass",

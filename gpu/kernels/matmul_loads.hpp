@@ -127,37 +127,46 @@ class MatmulCopier {
 };
 
 // The same for matrices of any strides, one block of k by all threads, element by element. They lie
-// in the tile with rows along k; along_k: neighbouring threads take neighbours along k, else along
-// m or n. Several elements are under way at a time.
+// in the tile with rows along k; along_k: a warp's lanes take neighbours along k, else along m or
+// n. kGroup elements of a thread are under way at a time.
 template <class T, int kMn, int kK, int kThreads>
 __device__ inline void matmul_copy_elements(const MatmulSide& side, bool along_k, std::int64_t mn0,
                                             std::int64_t k0, int left_k, unsigned char* tile) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
   using Layout = MatmulLayout<T, kMn, kK, true>;
-  constexpr int kGroup = 8;
-  static_assert(kMn * kK % (kGroup * kThreads) == 0);
+  constexpr int kWarps = kThreads / 32;
+  constexpr int kGroup = 4;
+  static_assert(kMn % (kGroup * kWarps) == 0 && kK % (kGroup * kWarps) == 0 && kK % 32 == 0);
   const Bits* from =
       static_cast<const Bits*>(side.data) + mn0 * side.stride_mn + k0 * side.stride_k;
-  const auto mn_of = [along_k](int i) { return along_k ? i / kK : i % kMn; };
-  const auto k_of = [along_k](int i) { return along_k ? i % kK : i / kMn; };
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int rows = along_k ? kMn : kK;
+  const int columns = along_k ? kK : kMn;
+  const std::int64_t stride_row = along_k ? side.stride_mn : side.stride_k;
+  const std::int64_t stride_column = along_k ? side.stride_k : side.stride_mn;
+  const int rows_left = along_k ? side.left_mn : left_k;
+  const int columns_left = along_k ? left_k : side.left_mn;
 #pragma unroll 1
-  for (int i0 = static_cast<int>(threadIdx.x); i0 < kMn * kK; i0 += kGroup * kThreads) {
-    Bits element[kGroup];
-    SIMT_UNROLL
-    for (int u = 0; u < kGroup; ++u) {
-      const int mn = mn_of(i0 + u * kThreads);
-      const int k = k_of(i0 + u * kThreads);
-      element[u] = 0;
-      if (mn < side.left_mn && k < left_k) {
-        element[u] = from[mn * side.stride_mn + k * side.stride_k];
+  for (int column = lane; column < columns; column += 32) {
+#pragma unroll 1
+    for (int row0 = warp; row0 < rows; row0 += kGroup * kWarps) {
+      Bits element[kGroup];
+      SIMT_UNROLL
+      for (int i = 0; i < kGroup; ++i) {
+        const int row = row0 + i * kWarps;
+        element[i] = 0;
+        if (row < rows_left && column < columns_left) {
+          element[i] = from[row * stride_row + column * stride_column];
+        }
       }
-    }
-    SIMT_UNROLL
-    for (int u = 0; u < kGroup; ++u) {
-      const int mn = mn_of(i0 + u * kThreads);
-      const int k = k_of(i0 + u * kThreads);
-      auto* chunk = reinterpret_cast<Bits*>(tile + Layout::offset(mn, k));
-      chunk[k % Layout::kChunk] = element[u];
+      SIMT_UNROLL
+      for (int i = 0; i < kGroup; ++i) {
+        const int row = row0 + i * kWarps;
+        const int k = along_k ? column : row;
+        auto* chunk = reinterpret_cast<Bits*>(tile + Layout::offset(along_k ? row : column, k));
+        chunk[k % Layout::kChunk] = element[i];
+      }
     }
   }
 }
