@@ -43,8 +43,8 @@ MatmulPartition partition(const Sizes& s) {
   return {s.tiles, s.iterations, s.programs, s.two_tile};
 }
 
-// Who computes each iteration of each tile: deals the shared ones out one by one, the first programs
-// getting one more, and the whole tiles round robin.
+// Who computes each iteration of each tile: deals the shared ones out one by one, the first
+// programs getting one more, and the whole tiles round robin.
 std::vector<std::vector<int>> dealt(const Sizes& s) {
   int shared = s.tiles;
   while (shared >= s.programs) shared -= s.programs;
