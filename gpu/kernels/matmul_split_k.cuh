@@ -1,6 +1,6 @@
-// matmul, split along k: `splits` blocks share a tile of C, each a contiguous range of its blocks of
-// k, and leave fp32 sums in a workspace; a second kernel adds them in order of k and rounds once.
-// Splits without a block of k do nothing.
+// matmul, split along k: `splits` blocks share a tile of C, each a contiguous range of its blocks
+// of k, and leave fp32 sums in a workspace; a second kernel adds them in order of k and rounds
+// once. Splits without a block of k do nothing.
 #include "gpu/kernels/matmul_body.hpp"
 
 namespace halfulp::gpu::HALFULP_BUILD {
