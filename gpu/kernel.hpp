@@ -81,7 +81,7 @@ struct Kernel {
   std::vector<Format> storage;  // storage formats it accepts
   std::vector<int> edges;       // sizes at which its loops change shape: block, warp, group, split
   std::array<EntryPoint, kBackends> entry{};  // nullptr: not built for that backend
-  std::vector<Parameter> parameters;          // an entry point refuses values outside of them
+  std::vector<Parameter> parameters = {};     // an entry point refuses values outside of them
 };
 
 // All kernels, ordered by operation, baseline first.

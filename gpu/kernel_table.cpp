@@ -24,19 +24,22 @@ const std::vector<Format> kMatmulStorage{Format::f16, Format::bf16, Format::f32,
 
 const std::vector<int> kMatmulEdges{16, 32, 64, 128};
 
-std::vector<std::string_view> matmul_tile_words() {
-  std::vector<std::string_view> words;
-  for (const MatmulTileSize& size : kMatmulTileSizes) words.push_back(size.word);
-  return words;
+// A launch parameter `tile`: the first `count` sizes.
+Parameter matmul_tile(int count) {
+  Parameter tile{.name = "tile", .words = {}, .high = count - 1};
+  for (int i = 0; i < count; ++i) {
+    tile.words.push_back(kMatmulTileSizes[static_cast<std::size_t>(i)].word);
+  }
+  return tile;
 }
 
 const Parameter kMatmulSplits{.name = "splits", .words = {}, .low = 1, .high = 64};
 
 // The launch parameters of every tiled matmul, then those of the variant.
-std::vector<Parameter> matmul_parameters(std::vector<Parameter> more) {
+std::vector<Parameter> matmul_parameters(std::vector<Parameter> more,
+                                         int tiles = kMatmulTilesShared) {
   std::vector<Parameter> parameters{
-      {.name = "tile", .words = matmul_tile_words(), .high = kMatmulTileSizes.size() - 1},
-      {.name = "group", .words = {}, .low = 1, .high = kMatmulGroupMost}};
+      matmul_tile(tiles), {.name = "group", .words = {}, .low = 1, .high = kMatmulGroupMost}};
   parameters.insert(parameters.end(), more.begin(), more.end());
   return parameters;
 }
@@ -76,9 +79,8 @@ Numerics streamk_repeatable() { return multiplication(Partials::programs); }
 
 // `resident`: programs wait for each other.
 std::vector<Parameter> streamk_parameters(bool resident = false) {
-  return matmul_parameters(
-      {{.name = "programs", .words = {}, .high = 65536, .resident = resident},
-       {.name = "two_tile", .words = {}, .high = 1}});
+  return matmul_parameters({{.name = "programs", .words = {}, .high = 65536, .resident = resident},
+                            {.name = "two_tile", .words = {}, .high = 1}});
 }
 
 }  // namespace
@@ -167,22 +169,13 @@ std::vector<Kernel> kernel_table() {
        HALFULP_ENTRIES(graph_attention_fused_csc_split)},
 
       {"matmul", "tile", "one block a tile, all of k", multiplication(Partials::one),
-       kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_tile), matmul_parameters({})},
-      {"matmul",
-       "split_k",
-       "ranges of k apart, added in a second pass",
-       multiplication(Partials::splits),
-       kMatmulStorage,
-       kMatmulEdges,
-       HALFULP_ENTRIES(matmul_split_k),
-       matmul_parameters({kMatmulSplits})},
-      {"matmul",
-       "streamk_atomic",
-       "programs share tiles: fp32 atomics, then a rounding pass",
-       streamk(true, false),
-       kMatmulStorage,
-       kMatmulEdges,
-       HALFULP_ENTRIES(matmul_streamk_atomic),
+       kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_tile),
+       matmul_parameters({}, kMatmulTiles)},
+      {"matmul", "split_k", "ranges of k apart, added in a second pass",
+       multiplication(Partials::splits), kMatmulStorage, kMatmulEdges,
+       HALFULP_ENTRIES(matmul_split_k), matmul_parameters({kMatmulSplits})},
+      {"matmul", "streamk_atomic", "programs share tiles: fp32 atomics, then a rounding pass",
+       streamk(true, false), kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_streamk_atomic),
        streamk_parameters()},
       {"matmul",
        "streamk_atomic_half",
@@ -192,29 +185,16 @@ std::vector<Kernel> kernel_table() {
        kMatmulEdges,
        HALFULP_ENTRIES(matmul_streamk_atomic_half),
        streamk_parameters()},
-      {"matmul",
-       "streamk_lock3",
-       "programs share tiles: the first to arrive stores, the others add",
-       streamk(true, true),
-       kMatmulStorage,
-       kMatmulEdges,
-       HALFULP_ENTRIES(matmul_streamk_lock3),
-       streamk_parameters()},
-      {"matmul",
-       "streamk_lock",
-       "programs share tiles: the one with the last k stores, the others add",
-       streamk(true, true),
-       kMatmulStorage,
-       kMatmulEdges,
-       HALFULP_ENTRIES(matmul_streamk_lock),
+      {"matmul", "streamk_lock3",
+       "programs share tiles: the first to arrive stores, the others add", streamk(true, true),
+       kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_streamk_lock3), streamk_parameters()},
+      {"matmul", "streamk_lock",
+       "programs share tiles: the one with the last k stores, the others add", streamk(true, true),
+       kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_streamk_lock),
        streamk_parameters(true)},
-      {"matmul",
-       "streamk_workspace",
-       "programs share tiles: the last to arrive adds all sums in order of k",
-       streamk_repeatable(),
-       kMatmulStorage,
-       kMatmulEdges,
-       HALFULP_ENTRIES(matmul_streamk_workspace),
+      {"matmul", "streamk_workspace",
+       "programs share tiles: the last to arrive adds all sums in order of k", streamk_repeatable(),
+       kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_streamk_workspace),
        streamk_parameters()},
   };
 }

@@ -54,7 +54,7 @@ struct Numerics {
   // Products of f16, bf16 and tf32 storage are added by tensor cores; of f32 storage by IEEE
   // operations. `numerics_on` fills in the device's model.
   bool tensor_cores = false;
-  TensorCore tensor_core;
+  TensorCore tensor_core = {};
   OperandRounding operand_rounding = OperandRounding::none;
   SumOrder sum_order = SumOrder::any;
   Partials partials = Partials::one;

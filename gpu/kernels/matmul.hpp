@@ -37,12 +37,15 @@ struct MatmulTileSize {
   std::string_view word;
   int m = 0, n = 0, k = 0;
 };
+// Smallest first; variants that share tiles take the first kMatmulTilesShared of them.
 inline constexpr std::array kMatmulTileSizes{
-    MatmulTileSize{"64x64x32", 64, 64, 32},     MatmulTileSize{"128x128x32", 128, 128, 32},
-    MatmulTileSize{"128x256x32", 128, 256, 32}, MatmulTileSize{"32x32x32", 32, 32, 32},
+    MatmulTileSize{"32x32x32", 32, 32, 32},     MatmulTileSize{"64x64x32", 64, 64, 32},
+    MatmulTileSize{"128x128x32", 128, 128, 32}, MatmulTileSize{"128x256x32", 128, 256, 32},
     MatmulTileSize{"128x192x32", 128, 192, 32},
 };
-inline constexpr std::int64_t kMatmulTileDefault = 1;
+inline constexpr int kMatmulTiles = static_cast<int>(kMatmulTileSizes.size());
+inline constexpr int kMatmulTilesShared = 4;
+inline constexpr std::int64_t kMatmulTileDefault = 2;
 inline constexpr std::int64_t kMatmulGroupMost = 64;
 
 // Fills `g` from operands a, b, c; the error names the argument that is wrong.

@@ -87,9 +87,9 @@ inline std::int64_t matmul_setting(const Arguments& arguments, Launcher& launche
                             std::to_string(high));
   return low;
 }
-inline std::int64_t matmul_tile_setting(const Arguments& arguments, Launcher& launcher) {
-  constexpr auto kMost = static_cast<std::int64_t>(kMatmulTileSizes.size()) - 1;
-  return matmul_setting(arguments, launcher, "tile", kMatmulTileDefault, 0, kMost);
+inline std::int64_t matmul_tile_setting(const Arguments& arguments, Launcher& launcher,
+                                        std::int64_t tiles) {
+  return matmul_setting(arguments, launcher, "tile", kMatmulTileDefault, 0, tiles - 1);
 }
 
 // C's tiles in the order that the setting `group` asks for.
@@ -104,25 +104,39 @@ std::int64_t matmul_iterations(const Matmul& g) {
   return (g.k + Body::kTileK - 1) / Body::kTileK;
 }
 
+// Formats and tiles that a build has. One with HALFULP_FEW_VARIANTS, as mutants are built, has f16
+// and f32 and the two smallest tiles, and refuses the rest: every pair costs seconds to compile.
+#if defined(HALFULP_FEW_VARIANTS)
+inline constexpr bool kMatmulFew = true;
+#else
+inline constexpr bool kMatmulFew = false;
+#endif
+
 // Calls body.operator()<T, MatmulBody<T, kM, kN, kK>>() for the storage format and the tile of
-// index `tile` in kMatmulTileSizes.
-template <class Call>
-void with_matmul_body(Format storage, std::int64_t tile, const Call& call) {
+// index `tile`, one of the first kTiles of kMatmulTileSizes.
+template <int kTiles, class Call>
+void with_matmul_body(Launcher& launcher, Format storage, std::int64_t tile, const Call& call) {
+  constexpr int kBuilt = kMatmulFew ? 2 : kTiles;
+  if (tile >= kBuilt) return launcher.refuse("tile", "not in this build");
   const auto with_type = [&]<class T>() {
     const auto with_tile = [&]<int kTile>(const auto& next) {
       constexpr MatmulTileSize kSize = kMatmulTileSizes[kTile];
       if (tile == kTile) {
         call.template operator()<T, MatmulBody<T, kSize.m, kSize.n, kSize.k>>();
-      } else if constexpr (kTile + 1 < kMatmulTileSizes.size()) {
+      } else if constexpr (kTile + 1 < kBuilt) {
         next.template operator()<kTile + 1>(next);
       }
     };
     with_tile.template operator()<0>(with_tile);
   };
   if (storage == Format::f16) return with_type.template operator()<__half>();
-  if (storage == Format::bf16) return with_type.template operator()<__nv_bfloat16>();
-  if (storage == Format::tf32) return with_type.template operator()<Tf32>();
-  with_type.template operator()<float>();
+  if (storage == Format::f32) return with_type.template operator()<float>();
+  if constexpr (kMatmulFew) {
+    launcher.refuse("a", "format not in this build");
+  } else {
+    if (storage == Format::bf16) return with_type.template operator()<__nv_bfloat16>();
+    with_type.template operator()<Tf32>();
+  }
 }
 
 }  // namespace halfulp::gpu::HALFULP_BUILD

@@ -50,10 +50,10 @@ __global__ void matmul_split_k_sum_kernel(Matmul g, MatmulSplits splits, std::in
 Status matmul_split_k(const Arguments& arguments) {
   Matmul g;
   Launcher launcher(arguments, bind(arguments, g));
-  const std::int64_t tile = matmul_tile_setting(arguments, launcher);
+  const std::int64_t tile = matmul_tile_setting(arguments, launcher, kMatmulTilesShared);
   const std::int64_t wanted =
       matmul_setting(arguments, launcher, "splits", 4, 1, kMatmulSplitsMost);
-  with_matmul_body(g.storage, tile, [&]<class T, class Body>() {
+  with_matmul_body<kMatmulTilesShared>(launcher, g.storage, tile, [&]<class T, class Body>() {
     const MatmulTiles tiles = matmul_tiles<Body>(g, arguments, launcher);
     MatmulSplits splits;
     splits.iterations = matmul_iterations<Body>(g);

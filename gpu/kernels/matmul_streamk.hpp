@@ -65,6 +65,16 @@ __device__ inline float* streamk_share(float* workspace, std::int64_t index) {
   return workspace + index * Body::kTileM * Body::kTileN + threadIdx.x;
 }
 
+// Adds the tile's fp32 sums to its place in a workspace.
+template <class T, class Body>
+__device__ inline void streamk_add_sums(const MatmulStreamk& work, float* workspace,
+                                        std::int64_t tile, typename Body::Accumulators& sums) {
+  float* share = streamk_share<Body>(workspace, tile);
+  streamk_visit<T, Body>(work, tile, sums, [&](int index, MatmulOutput<T>*, float sum) {
+    atomicAdd(share + index * Body::kThreads, sum);
+  });
+}
+
 // The work of program blockIdx.x: finish(segment, sums) for each of its segments in turn, by all
 // threads of the block.
 template <class Body, class Finish>
@@ -92,6 +102,26 @@ __global__ void __launch_bounds__(Body::kThreads)
   typename Body::Accumulators zeros;
   Body::clear(zeros);
   streamk_store<T, Body>(work, blockIdx.x, zeros);
+}
+
+// sums = 0: block b does tile b of those whose iterations are split.
+template <class Body>
+__global__ void __launch_bounds__(Body::kThreads) matmul_streamk_zero_sums_kernel(float* sums) {
+  float* share = streamk_share<Body>(sums, blockIdx.x);
+  for (int i = 0; i < Body::kTileM * Body::kTileN; i += Body::kThreads) share[i] = 0.0f;
+}
+
+// C = sums, rounded: block b does tile b, where it is shared.
+template <class T, class Body>
+__global__ void __launch_bounds__(Body::kThreads)
+    matmul_streamk_round_kernel(const __grid_constant__ MatmulStreamk work, float* sums) {
+  if (work.partition.contributors(blockIdx.x) == 1) return;
+  const float* share = streamk_share<Body>(sums, blockIdx.x);
+  typename Body::Accumulators unused;
+  Body::clear(unused);
+  streamk_visit<T, Body>(work, blockIdx.x, unused, [&](int index, MatmulOutput<T>* c, float) {
+    *c = from_float<MatmulOutput<T>>(share[index * Body::kThreads]);
+  });
 }
 
 // What a variant launches.

@@ -17,8 +17,8 @@ __global__ void __launch_bounds__(Body::kThreads) matmul_tile_kernel(Matmul g, M
 Status matmul_tile(const Arguments& arguments) {
   Matmul g;
   Launcher launcher(arguments, bind(arguments, g));
-  const std::int64_t tile = matmul_tile_setting(arguments, launcher);
-  with_matmul_body(g.storage, tile, [&]<class T, class Body>() {
+  const std::int64_t tile = matmul_tile_setting(arguments, launcher, kMatmulTiles);
+  with_matmul_body<kMatmulTiles>(launcher, g.storage, tile, [&]<class T, class Body>() {
     const MatmulTiles tiles = matmul_tiles<Body>(g, arguments, launcher);
     const std::int64_t blocks = launcher.blocks("c", tiles.count(), 1);
     launcher.launch(matmul_tile_kernel<T, Body>,

@@ -6,6 +6,23 @@
 
 namespace halfulp::mutants {
 
+namespace {
+
+// Mutants are compiled with HALFULP_FEW_VARIANTS (gpu/kernels/matmul_body.hpp).
+void keep_few(gpu::Kernel& row) {
+  if (row.operation != "matmul") return;
+  std::erase_if(row.storage, [](gpu::Format format) {
+    return format != gpu::Format::f16 && format != gpu::Format::f32;
+  });
+  for (gpu::Parameter& parameter : row.parameters) {
+    if (parameter.name != "tile") continue;
+    parameter.words.resize(2);
+    parameter.high = 1;
+  }
+}
+
+}  // namespace
+
 std::vector<gpu::Kernel> mutant_kernels() {
   std::vector<gpu::Kernel> rows;
   for (const Mutant& mutant : mutant_table()) {
@@ -21,6 +38,7 @@ std::vector<gpu::Kernel> mutant_kernels() {
     row.entry = {};
     row.entry[static_cast<std::size_t>(gpu::Backend::host)] = mutant.host_entry;
     row.entry[static_cast<std::size_t>(gpu::Backend::host_checked)] = mutant.host_checked_entry;
+    keep_few(row);
     rows.push_back(row);
   }
   return rows;

@@ -34,7 +34,10 @@ Text plant(const std::string& source, const Record& record);
 // The name of a mutant's namespace inside the namespace of a build.
 std::string name_space(const Record& record);
 
-// All mutants of one kernel, in the records' order; a comment when there is none.
+// Whether a kernel's source defines the entry point.
+bool defines(const std::string& source, const std::string& entry);
+
+// All mutants of one source, in the records' order; a comment when there is none.
 Text batch_source(const std::string& stem, std::span<const Record> records, const ReadFile& read);
 
 // Declares every mutant's entry points and lists the records as rows of struct Mutant.

@@ -6,11 +6,11 @@
 // Writes <output folder>/<stem>.cuh for every stem, with or without mutants, and mutant_table.cpp;
 // files whose text does not change are not touched. Exit 1 with one line that names the record when
 // one does not apply.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <set>
 #include <sstream>
 #include <vector>
 
@@ -57,14 +57,18 @@ int main(int argc, char** argv) {
     if (!parsed.error.empty()) return complain(parsed.error);
     records.insert(records.end(), parsed.records.begin(), parsed.records.end());
   }
-  const std::set<std::string> known(stems.begin(), stems.end());
-  for (const Record& record : records) {
-    if (known.contains(record.stem())) continue;
-    return complain(record.file + ":" + std::to_string(record.line) + ": there is no kernel " +
-                    record.kernel + " of " + record.operation);
+  const auto read = [&](const std::string& path) { return read_file(root / path); };
+  for (Record& record : records) {
+    const auto stem = std::ranges::find_if(stems, [&](const std::string& name) {
+      return halfulp::mutants::defines(read("gpu/kernels/" + name + ".cuh"), record.entry());
+    });
+    if (stem == stems.end()) {
+      return complain(record.file + ":" + std::to_string(record.line) + ": there is no kernel " +
+                      record.kernel + " of " + record.operation);
+    }
+    record.stem = *stem;
   }
   fs::create_directories(out);
-  const auto read = [&](const std::string& path) { return read_file(root / path); };
   for (const std::string& stem : stems) {
     const Text batch = halfulp::mutants::batch_source(stem, records, read);
     if (!batch.error.empty()) return complain(batch.error);

@@ -19,7 +19,11 @@ const char* const kGood =
     "  - x + y\n"
     "  + x - y\n";
 
-Records parse(const std::string& text) { return parse_records(text, "add", "add.mutants"); }
+Records parse(const std::string& text) {
+  Records parsed = parse_records(text, "add", "add.mutants");
+  for (Record& record : parsed.records) record.stem = record.entry();
+  return parsed;
+}
 
 Record only(const std::string& text) {
   const Records parsed = parse(text);
@@ -30,7 +34,7 @@ Record only(const std::string& text) {
 
 TEST(Records, EveryLineIsRead) {
   const Record record = only(kGood);
-  EXPECT_EQ(record.stem(), "add_scalar");
+  EXPECT_EQ(record.entry(), "add_scalar");
   EXPECT_EQ(record.name, "sign");
   EXPECT_EQ(record.kind, "wrong sign");
   EXPECT_EQ(record.killer, "fill=ones");
@@ -62,6 +66,13 @@ TEST(Records, ErrorsNameTheLine) {
   for (const auto& [text, error] : cases) {
     EXPECT_TRUE(parse(text).error.starts_with(error)) << parse(text).error << "\nfor\n" << text;
   }
+}
+
+TEST(Planting, AnEntryPointIsFoundInTheSourceThatDefinesIt) {
+  const std::string source = "\nStatus add_scalar(const Arguments& arguments) {\n";
+  EXPECT_TRUE(defines(source, "add_scalar"));
+  EXPECT_FALSE(defines(source, "scalar"));
+  EXPECT_FALSE(defines("  return add_scalar(arguments);", "add_scalar"));
 }
 
 TEST(Planting, BlanksAndLineBreaksDoNotCount) {

@@ -57,7 +57,8 @@ struct Record {
   std::string file;
   int line = 0;
 
-  std::string stem() const { return operation + "_" + kernel; }  // of gpu/kernels/<stem>.cuh
+  std::string entry() const { return operation + "_" + kernel; }  // its entry point
+  std::string stem;  // of gpu/kernels/<stem>.cuh, which defines it: the planter's to find
 };
 
 struct Records {
