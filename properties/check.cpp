@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
+#include "properties/assert.hpp"
 #include "properties/judging.hpp"
 #include "properties/law.hpp"
+#include "properties/layout.hpp"
+#include "properties/outputs.hpp"
 #include "properties/setup.hpp"
 
 namespace halfulp::properties {
@@ -37,6 +41,33 @@ gpu::Outcome run_timed(const Setup& setup, const gpu::Problem& problem, Judgemen
   judgement.kernel_seconds += taken.count();
   judgement.launches += outcome.launches;
   return outcome;
+}
+
+// The result that holds the worst element as it was reported.
+const gpu::Outputs& outputs_of(const Suspect& worst, const gpu::Operand& operand,
+                               std::int64_t index, const std::vector<gpu::Outputs>& results) {
+  const auto holds = [&](const gpu::Outputs& result) {
+    return get(operand, result[static_cast<std::size_t>(worst.output)].data(),
+               gpu::storage_index(operand, index)) == worst.bits;
+  };
+  const auto found = std::ranges::find_if(results, holds);
+  HALFULP_ASSERT(found != results.end(), "the worst element is in none of the results");
+  return *found;
+}
+
+void diagnose(const Setup& setup, const gpu::Problem& problem,
+              const std::vector<gpu::Outputs>& results, Judgement& judgement) {
+  if (setup.operation->diagnose == nullptr || judgement.failed == 0 || judgement.worst.empty()) {
+    return;
+  }
+  const Suspect& worst = judgement.worst.front();
+  const gpu::Operand& operand = *output_operands(problem)[static_cast<std::size_t>(worst.output)];
+  std::int64_t index = 0;
+  for (std::size_t axis = 0; axis < operand.extent.size(); ++axis) {
+    index = index * operand.extent[axis] + worst.index[axis];
+  }
+  judgement.notes = setup.operation->diagnose(
+      problem, setup.numerics, outputs_of(worst, operand, index, results), {worst.output, index});
 }
 
 // What a verdict does not cover.
@@ -109,6 +140,7 @@ Judgement judge(const Case& c, double search_s) {
   setup.operation->evaluate(problem, numerics,
                             [&](const reference::Rows& rows) { judging.see(rows); });
   judging.finish(judgement);
+  diagnose(setup, problem, outcome.outputs, judgement);
   if (judgement.verdict == Verdict::faulted) return judgement;
   if (numerics.repeatable && outcome.outputs.size() > 1 && judgement.verdict != Verdict::fail) {
     judgement.verdict = Verdict::fail;

@@ -36,6 +36,7 @@ struct Judgement {
   gpu::Fault fault;
   std::vector<Suspect> worst;  // at most 8, worst first; for a pass, the worst one
   double worst_error_over_bound = 0;
+  std::vector<std::string> notes;  // about the worst element of a failure, for people
   std::int64_t elements = 0;
   std::int64_t failed = 0;
   std::int64_t unbounded = 0;      // elements that accept anything

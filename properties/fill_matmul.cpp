@@ -92,11 +92,12 @@ std::uint64_t copied(const Scene& scene, Quantity quantity, const Place& place) 
   }
   if (!small && kind == 0) {
     const std::int64_t largest = (std::int64_t{1} << traits.precision) - 1;
-    return number(scene.format, minus ? -largest : largest,
-                  traits.exponent_max - traits.precision + 1);
+    // The largest fp32 number is too near to overflow for the truth in double to tell.
+    const int exponent = traits.exponent_max - (traits.precision > 11 ? 1 : 0);
+    return number(scene.format, minus ? -largest : largest, exponent - traits.precision + 1);
   }
   return small ? any_exponent(scene.format, bits, traits.exponent_min, -1)
-               : any_exponent(scene.format, bits, 0, traits.exponent_max);
+               : any_exponent(scene.format, bits, 0, traits.exponent_max - 1);
 }
 
 // M4: rows of a single 1 copy rows of b.
@@ -156,7 +157,8 @@ std::uint64_t tie_term(const Scene& scene, std::uint64_t kind, std::uint64_t ter
   }
   const std::int64_t one = std::int64_t{1} << traits.precision;  // its neighbours are 2 apart
   const int low = traits.exponent_min - traits.precision + 1;
-  const int high = traits.exponent_max - traits.precision - 1;  // a quarter of the largest ulp
+  const int high = traits.exponent_max - traits.precision - 1;       // a quarter of the largest ulp
+  const std::int64_t beyond = scene.format == Format::fp16 ? 4 : 3;  // fp32 bears no 2^128
   struct Term {
     std::int64_t significand;
     int exponent;
@@ -165,9 +167,9 @@ std::uint64_t tie_term(const Scene& scene, std::uint64_t kind, std::uint64_t ter
                             {{one, 0}, {3, 0}, {0, 0}},
                             {{one, 0}, {1, 0}, {1, -10}},
                             {{one, 0}, {1, 0}, {-1, -10}},
-                            {{4 * (one - 1), high}, {2, high}, {-1, high}},
+                            {{4 * (one - 1), high}, {2, high}, {-1, high - 3}},
                             {{4 * (one - 1), high}, {2, high}, {0, high}},
-                            {{4 * (one - 1), high}, {4, high}, {0, high}},
+                            {{4 * (one - 1), high}, {beyond, high}, {0, high}},
                             {{1, low}, {2, low}, {4, low}}};
   return number(scene.format, terms[kind][term].significand, terms[kind][term].exponent);
 }

@@ -18,8 +18,10 @@ PartialSums of_shared_tiles(const MatmulSchedule& schedule, std::int64_t shared)
   if (shared == 0) return {};
   const std::int64_t full = shared * iterations / schedule.programs;
   PartialSums sums;
-  sums.most = std::min(ratio_up(iterations, std::max<std::int64_t>(1, full)) + 1,
-                       std::min(iterations, schedule.programs));
+  sums.most = std::min(iterations, schedule.programs);
+  if (full > 0 && iterations > 1) {  // all but the first and the last lie within the tile
+    sums.most = std::min(sums.most, (iterations - 2) / full + 2);
+  }
   if (shared == schedule.tiles()) {
     sums.longest = std::min(iterations, full + 1) * schedule.tile.k;
   }
@@ -54,9 +56,43 @@ TileSize tile_size(std::string_view word) {
   return tile;
 }
 
-std::int64_t MatmulSchedule::tiles() const { return ratio_up(m, tile.m) * ratio_up(n, tile.n); }
+std::int64_t MatmulSchedule::tile_rows() const { return ratio_up(m, tile.m); }
+
+std::int64_t MatmulSchedule::tile_columns() const { return ratio_up(n, tile.n); }
 
 std::int64_t MatmulSchedule::iterations() const { return ratio_up(k, tile.k); }
+
+std::int64_t MatmulSchedule::tile_index(std::int64_t row, std::int64_t column) const {
+  const std::int64_t first = row / group * group;
+  const std::int64_t height = std::min(group, tile_rows() - first);
+  return first * tile_columns() + column * height + row - first;
+}
+
+std::int64_t MatmulSchedule::shared_tiles() const {
+  const std::int64_t rest = tiles() % programs;
+  return rest + (two_tile && tiles() - rest >= programs ? programs : 0);
+}
+
+std::vector<KShare> program_shares(const MatmulSchedule& schedule, std::int64_t tile) {
+  const std::int64_t shared = schedule.shared_tiles(), iterations = schedule.iterations();
+  if (tile >= shared) return {{(tile - shared) % schedule.programs, 0, schedule.k}};
+  const std::int64_t full = shared * iterations / schedule.programs;
+  const std::int64_t longer = shared * iterations % schedule.programs;  // programs with one more
+  std::vector<KShare> shares;
+  const std::int64_t begin = tile * iterations, end = begin + iterations;
+  const auto first_of = [&](std::int64_t program) {
+    return program * full + std::min(program, longer);
+  };
+  std::int64_t program = begin < longer * (full + 1) ? begin / (full + 1)
+                                                     : longer + (begin - longer * (full + 1)) /
+                                                                    std::max<std::int64_t>(1, full);
+  for (; program < schedule.programs && first_of(program) < end; ++program) {
+    const std::int64_t from = std::max(begin, first_of(program)) - begin;
+    const std::int64_t to = std::min(end, first_of(program + 1)) - begin;
+    shares.push_back({program, from * schedule.tile.k, std::min(to * schedule.tile.k, schedule.k)});
+  }
+  return shares;
+}
 
 MatmulSchedule schedule_of(const gpu::Problem& problem) {
   const gpu::Operand& a = problem.operand("a");

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "gpu/numerics.hpp"
 #include "gpu/problem.hpp"
@@ -24,10 +25,26 @@ struct MatmulSchedule {
   std::int64_t programs = 0;  // 0: as many blocks as can be resident
   bool two_tile = false;
 
-  std::int64_t tiles() const;
+  bool tiled() const { return tile.m > 1; }
+  std::int64_t tile_rows() const;
+  std::int64_t tile_columns() const;
+  std::int64_t tiles() const { return tile_rows() * tile_columns(); }
   std::int64_t iterations() const;  // blocks of k of one tile
+  // Place of a tile in the order: group by group, each down its columns.
+  std::int64_t tile_index(std::int64_t row, std::int64_t column) const;
+  // How many tiles, the first of the order, programs share evenly; the rest are whole. Programs are
+  // 1 or more.
+  std::int64_t shared_tiles() const;
 };
 MatmulSchedule schedule_of(const gpu::Problem& problem);
+
+// The k that one program adds to a tile.
+struct KShare {
+  std::int64_t part = 0;  // the program
+  std::int64_t begin = 0, end = 0;
+};
+// In order of k. Programs are 1 or more.
+std::vector<KShare> program_shares(const MatmulSchedule& schedule, std::int64_t tile);
 
 // Upper bounds for any element of c.
 struct PartialSums {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/backend.hpp"
 #include "gpu/kernel.hpp"
 #include "properties/case.hpp"
 #include "reference/answer.hpp"
@@ -59,6 +60,11 @@ struct Law {
   Relation (*relate)(const Case&, const gpu::Problem&);
 };
 
+// What a wrong element may have to do with how the kernel divides the work: lines for the report.
+// `outputs` are those that it was found in.
+using Diagnose = std::vector<std::string> (*)(const gpu::Problem&, const gpu::Numerics&,
+                                              const gpu::Outputs&, reference::Element);
+
 struct Operation {
   std::string_view name;
   std::string_view summary;
@@ -72,6 +78,7 @@ struct Operation {
   Weight weight;
   Generate generate;
   std::span<const Law> laws;
+  Diagnose diagnose = nullptr;  // optional
 };
 
 std::span<const Operation> operations();

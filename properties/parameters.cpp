@@ -31,7 +31,8 @@ std::string names(const gpu::Kernel& kernel) {
   return found.empty() ? "no launch parameters" : "only " + join(found, ", ");
 }
 
-std::string error_of(const gpu::Kernel& kernel, const Field& field, std::string_view value) {
+std::string error_of(const gpu::Kernel& kernel, const Field& field, const Case& c) {
+  const std::string_view value = c.text(field.name);
   if (value == field.fallback) return {};
   const std::string start =
       std::string(field.name) + "=" + shown(value) + ": " + std::string(kernel.name) + " takes ";
@@ -43,8 +44,13 @@ std::string error_of(const gpu::Kernel& kernel, const Field& field, std::string_
     return start + join(words, ", ");
   }
   const auto number = parse_integer(value);
-  if (number && *number >= parameter->low && *number <= parameter->high) return {};
-  return start + std::to_string(parameter->low) + " to " + std::to_string(parameter->high);
+  if (!number || *number < parameter->low || *number > parameter->high) {
+    return start + std::to_string(parameter->low) + " to " + std::to_string(parameter->high);
+  }
+  const bool host = c.text("backend") != gpu::name(gpu::Backend::cuda);
+  if (!parameter->resident || !host || *number <= c.integer("resident")) return {};
+  return start + "at most those that are resident at once, resident=" +
+         std::to_string(c.integer("resident"));
 }
 
 gpu::Setting setting_of(const gpu::Parameter& parameter, std::string_view value) {
@@ -67,7 +73,7 @@ std::string parameter_error(const Case& c) {
   const gpu::Kernel& kernel = kernel_of(c);
   for (const Field& field : find_operation(c.operation)->fields) {
     if (!field.parameter) continue;
-    std::string error = error_of(kernel, field, c.text(field.name));
+    std::string error = error_of(kernel, field, c);
     if (!error.empty()) return error;
   }
   return {};

@@ -84,6 +84,7 @@ std::string to_record(const Judgement& judgement) {
                      {"reason", judgement.reason},
                      {"fault", gpu::name(judgement.fault.kind)},
                      {"fault_text", judgement.fault.text},
+                     {"notes", judgement.notes},
                      {"worst_error_over_bound", number(judgement.worst_error_over_bound)},
                      {"elements", judgement.elements},
                      {"failed", judgement.failed},
@@ -102,6 +103,7 @@ bool from_record(std::string_view text, Judgement& judgement) try {
   j.reason = json.at("reason").get<std::string>();
   j.fault.kind = named<gpu::FaultKind>(json.at("fault").get<std::string>(), kFaultKinds);
   j.fault.text = json.at("fault_text").get<std::string>();
+  j.notes = json.at("notes").get<std::vector<std::string>>();
   j.worst_error_over_bound = number(json.at("worst_error_over_bound"));
   j.elements = json.at("elements").get<std::int64_t>();
   j.failed = json.at("failed").get<std::int64_t>();

@@ -92,6 +92,7 @@ std::string case_report(const Case& c, const Judgement& judgement) {
     text += judgement.failed > 0 ? "  worst elements:\n" : "  worst element:\n";
     for (const Suspect& s : judgement.worst) text += suspect_line(s);
   }
+  for (const std::string& note : judgement.notes) text += fmt::format("  {}\n", note);
   if (judgement.elements > 0 || judgement.launches > 0) {
     text += fmt::format("  {}\n", counts(judgement));
   }

@@ -8,6 +8,7 @@
 #include "properties/assert.hpp"
 #include "properties/fields.hpp"
 #include "properties/fill.hpp"
+#include "properties/matmul_diagnose.hpp"
 #include "properties/matmul_generate.hpp"
 #include "properties/matmul_probe.hpp"
 #include "properties/matmul_schedule.hpp"
@@ -153,9 +154,7 @@ void evaluate(const gpu::Problem& problem, const gpu::Numerics& numerics,
 }
 
 reference::ExactAnswers exact(const gpu::Problem& problem, const gpu::Numerics& numerics) {
-  return [op = translate(problem, numerics)](reference::Element element) {
-    return reference::exact(op, element);
-  };
+  return reference::exact_answers(translate(problem, numerics));
 }
 
 std::vector<reference::BoundTerm> explain(const gpu::Problem& problem,
@@ -193,7 +192,11 @@ std::uint64_t tile_weight(const Case& c) {
 std::vector<Case> shrinks(const Case& c) {
   std::vector<Case> cases;
   for (const char* field : {"k", "m", "n"}) propose_smaller(cases, c, field, 0);
-  propose_smaller(cases, c, "programs", 0);
+  // One program, rather than as many as there happens to be room for.
+  if (c.integer("programs") == 0) {
+    for (const char* few : {"1", "2", "3"}) propose(cases, c, "programs", few);
+  }
+  propose_smaller(cases, c, "programs", 1);
   propose_smaller(cases, c, "splits", 1);
   propose(cases, c, "two_tile", "0");
   propose(cases, c, "group", "1");
@@ -209,8 +212,9 @@ std::vector<std::uint64_t> weigh(const Case& c) {
   const auto number = [&c](std::string_view field) {
     return static_cast<std::uint64_t>(c.integer(field));
   };
+  const std::uint64_t programs = number("programs");
   std::vector<std::uint64_t> weight{number("m") + number("n") + number("k"),
-                                    number("programs"),
+                                    programs == 0 ? UINT64_MAX : programs,
                                     number("splits"),
                                     number("two_tile"),
                                     number("group"),
@@ -219,6 +223,12 @@ std::vector<std::uint64_t> weigh(const Case& c) {
   const auto plain = plainness(c);
   weight.insert(weight.end(), plain.begin(), plain.end());
   return weight;
+}
+
+std::vector<std::string> diagnose(const gpu::Problem& problem, const gpu::Numerics& numerics,
+                                  const gpu::Outputs& outputs, reference::Element element) {
+  return matmul_diagnosis(problem, numerics, translate(problem, numerics), outputs.front(),
+                          element);
 }
 
 Case generate(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random& random, int size) {
@@ -241,7 +251,8 @@ Operation matmul_operation() {
           .shrinks = shrinks,
           .weight = weigh,
           .generate = generate,
-          .laws = {}};
+          .laws = {},
+          .diagnose = diagnose};
 }
 
 }  // namespace halfulp::properties

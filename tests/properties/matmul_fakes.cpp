@@ -5,8 +5,11 @@
 //
 //   matmul fake_right      right
 //   matmul fake_dropped    leaves out one k (the last but one third) of element (1, 0)
+//   matmul fake_dropped_tile   leaves it out of rows 32 to 63, columns 0 to 31
 //   matmul fake_swapped    takes a row of b too far in the last two k
 //   matmul fake_rounded    rounds sums of 32 products to the output format
+//   matmul fake_converted  converts operands to tf32
+//   matmul fake_truncated  rounds the output towards zero
 //   matmul fake_plain      right, and takes no parameter
 #include <gtest/gtest.h>
 
@@ -47,7 +50,7 @@ void write(const gpu::Argument& argument, std::int64_t i, std::int64_t j, double
   std::memcpy(argument.as<char>() + static_cast<std::size_t>(at) * size, &bits, size);
 }
 
-enum class Fault { none, dropped, swapped, rounded };
+enum class Fault { none, dropped, dropped_tile, swapped, rounded, converted, truncated };
 
 template <Fault kFault>
 gpu::Status multiply(const gpu::Arguments& arguments) {
@@ -58,15 +61,26 @@ gpu::Status multiply(const gpu::Arguments& arguments) {
       double sum = 0, part = 0;
       for (std::int64_t q = 0; q < k; ++q) {
         if (kFault == Fault::dropped && i == 1 && j == 0 && q == k * 2 / 3) continue;
+        if (kFault == Fault::dropped_tile && i / 32 == 1 && j < 32 && q == k * 2 / 3) continue;
         const bool swapped = kFault == Fault::swapped && k > 1 && q >= k - 2;
         const std::int64_t other = swapped ? 2 * k - 3 - q : q;
-        part += read(a, i, q) * read(b, other, j);
+        double left = read(a, i, q), right = read(b, other, j);
+        if (kFault == Fault::converted) {
+          left = reference::round_to(reference::Format::tf32, left);
+          right = reference::round_to(reference::Format::tf32, right);
+        }
+        part += left * right;
         if (kFault != Fault::rounded || (q % 32 != 31 && q != k - 1)) continue;
         sum = reference::round_to(format_of(c.operand->format),
                                   sum + reference::round_to(format_of(c.operand->format), part));
         part = 0;
       }
-      write(c, i, j, sum + part);
+      sum += part;
+      if (kFault == Fault::truncated) {
+        sum = reference::round_to(format_of(c.operand->format), sum,
+                                  reference::Rounding::toward_zero);
+      }
+      write(c, i, j, sum);
     }
   }
   return {};
@@ -78,6 +92,7 @@ gpu::Kernel row(std::string_view name, gpu::EntryPoint entry) {
   kernel.name = name;
   kernel.summary = "a fake of the test suite";
   kernel.numerics.product_rounded = false;
+  kernel.numerics.partials = gpu::Partials::programs;
   kernel.numerics.operand_rounding = gpu::OperandRounding::truncated;
   kernel.storage = {gpu::Format::f16, gpu::Format::bf16, gpu::Format::f32, gpu::Format::tf32};
   kernel.edges = {16, 64};
@@ -91,10 +106,14 @@ gpu::Kernel row(std::string_view name, gpu::EntryPoint entry) {
 }
 
 std::vector<gpu::Kernel> rows() {
-  std::vector<gpu::Kernel> result{
-      row("fake_right", multiply<Fault::none>), row("fake_dropped", multiply<Fault::dropped>),
-      row("fake_swapped", multiply<Fault::swapped>), row("fake_rounded", multiply<Fault::rounded>),
-      row("fake_plain", multiply<Fault::none>)};
+  std::vector<gpu::Kernel> result{row("fake_right", multiply<Fault::none>),
+                                  row("fake_dropped", multiply<Fault::dropped>),
+                                  row("fake_dropped_tile", multiply<Fault::dropped_tile>),
+                                  row("fake_swapped", multiply<Fault::swapped>),
+                                  row("fake_rounded", multiply<Fault::rounded>),
+                                  row("fake_converted", multiply<Fault::converted>),
+                                  row("fake_truncated", multiply<Fault::truncated>),
+                                  row("fake_plain", multiply<Fault::none>)};
   result.back().parameters.clear();
   return result;
 }

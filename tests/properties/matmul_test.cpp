@@ -101,5 +101,19 @@ TEST(Matmul, OneLostProductFails) {
   }
 }
 
+TEST(Matmul, ReportsNameTileProgramsAndK) {
+  // 3 x 2 tiles of 3 blocks of k, in groups of 2 rows; all 6 are shared by 7 programs.
+  const Case c = case_of(
+      "fake_dropped_tile m=70 n=40 k=90 fill=normal tile=32x32x32 group=2 programs=7 seed=0x3");
+  const Judgement j = judge(c);
+  ASSERT_EQ(name(j.verdict), "fail");
+  ASSERT_EQ(j.notes.size(), 2u);
+  // Tile (1, 0) is number 1 of the order: iterations 3 to 5 of 18, and 18 = 4 * 3 + 3 * 2.
+  EXPECT_NE(j.notes[0].find("tile (1, 0) of 3 x 2, number 1; computed by program 1 (k 0 to 89)"),
+            std::string::npos)
+      << j.notes[0];
+  EXPECT_NE(j.notes[1].find("k 60 were left out (weight -1.00"), std::string::npos) << j.notes[1];
+}
+
 }  // namespace
 }  // namespace halfulp::properties
