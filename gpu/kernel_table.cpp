@@ -1,5 +1,6 @@
 // One row a kernel: ordered by operation, baseline first. A new variant is a file
-// gpu/kernels/<stem>.cuh that defines the entry point <stem>, and a row here.
+// gpu/kernels/<stem>.cuh that defines the entry point <stem>, and a row here; <stem>.cu for one that
+// has no host builds.
 #include "gpu/kernel_table.hpp"
 
 #include "gpu/kernel_entries.hpp"  // generated: declares every entry point in every build
@@ -11,9 +12,13 @@ namespace {
 #if defined(HALFULP_WITH_CUDA)
 #define HALFULP_ENTRIES(stem) \
   { host::stem, host_checked::stem, cuda::stem }
+#define HALFULP_CUDA_ENTRY(stem) \
+  { nullptr, nullptr, cuda::stem }
 #else
 #define HALFULP_ENTRIES(stem) \
   { host::stem, host_checked::stem, nullptr }
+#define HALFULP_CUDA_ENTRY(stem) \
+  { nullptr, nullptr, nullptr }
 #endif
 
 const std::vector<Format> kStorage{Format::f32, Format::f16, Format::bf16};
@@ -76,6 +81,14 @@ Numerics streamk(bool atomics, bool partial_in_output) {
   return numerics;
 }
 Numerics streamk_repeatable() { return multiplication(Partials::programs); }
+
+// A library that says no more than that it adds in fp32, without atomics.
+Numerics library_multiplication() {
+  Numerics numerics = multiplication(Partials::fixed);
+  numerics.sum_order = SumOrder::any;
+  numerics.partials_most = 64;
+  return numerics;
+}
 
 // `resident`: programs wait for each other.
 std::vector<Parameter> streamk_parameters(bool resident = false) {
@@ -196,6 +209,8 @@ std::vector<Kernel> kernel_table() {
        "programs share tiles: the last to arrive adds all sums in order of k", streamk_repeatable(),
        kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_streamk_workspace),
        streamk_parameters()},
+      {"matmul", "cublas", "cuBLAS, which chooses its own algorithm", library_multiplication(),
+       kMatmulStorage, kMatmulEdges, HALFULP_CUDA_ENTRY(matmul_cublas)},
   };
 }
 
