@@ -65,10 +65,21 @@ Outcome run(const Kernel& kernel, Backend backend, const Problem& problem,
 }
 
 Timing time_kernel(const Kernel& kernel, Backend backend, const Problem& problem, int repeats) {
-  const EntryPoint entry = kernel.entry.at(static_cast<std::size_t>(backend));
-  HALFULP_GPU_ASSERT(entry != nullptr && available(backend) && check_problem(problem).empty());
-  return backend == Backend::cuda ? cuda_time(entry, problem, repeats)
-                                  : host_time(entry, backend, problem, repeats);
+  const TimedCall call{&kernel, problem.settings};
+  return time_calls({&call, 1}, backend, problem, repeats).front();
+}
+
+std::vector<Timing> time_calls(std::span<const TimedCall> calls, Backend backend,
+                               const Problem& problem, int repeats) {
+  HALFULP_GPU_ASSERT(available(backend) && check_problem(problem).empty());
+  std::vector<EntryCall> entries;
+  for (const TimedCall& call : calls) {
+    HALFULP_GPU_ASSERT(call.kernel->operation == problem.operation);
+    entries.push_back({call.kernel->entry.at(static_cast<std::size_t>(backend)), call.settings});
+    HALFULP_GPU_ASSERT(entries.back().entry != nullptr);
+  }
+  return backend == Backend::cuda ? cuda_time(entries, problem, repeats)
+                                  : host_time(entries, backend, problem, repeats);
 }
 
 double copy_bandwidth_bytes_per_s(Backend backend, std::int64_t bytes) {

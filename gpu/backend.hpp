@@ -7,6 +7,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,9 +75,18 @@ Outcome run(const Kernel& kernel, Backend backend, const Problem& problem,
 struct Timing {
   double median_us = 0;
   double minimum_us = 0;
-  int repeats = 0;
+  int repeats = 0;      // 0: not launched
+  std::string failure;  // why not
 };
 Timing time_kernel(const Kernel& kernel, Backend backend, const Problem& problem, int repeats);
+// The same for several calls on the operands of one problem, which are placed once; settings are
+// the call's own.
+struct TimedCall {
+  const Kernel* kernel = nullptr;
+  std::vector<Setting> settings;
+};
+std::vector<Timing> time_calls(std::span<const TimedCall> calls, Backend backend,
+                               const Problem& problem, int repeats);
 // Device-to-device copy of `bytes`, read plus written bytes per second.
 double copy_bandwidth_bytes_per_s(Backend backend, std::int64_t bytes);
 

@@ -319,27 +319,43 @@ Outcome cuda_run(EntryPoint entry, const Problem& problem) {
   return outcome;
 }
 
-Timing cuda_time(EntryPoint entry, const Problem& problem, int repeats) {
+namespace {
+
+// The image of the call lies at `base`.
+Timing time_one(const EntryCall& call, const Problem& problem, const Image& image, std::byte* base,
+                int repeats) {
+  for (auto& [name, held] : device().locks) held.bytes = 0;
+  CudaWorkspaces workspaces(CudaWorkspaces::Mode::timed, Memory::nan);
+  const std::vector<Argument> operands = image.arguments(base);
+  Status status;
+  const Timing timing = timing_of(times_us(repeats, [&] {
+    workspaces.rewind();
+    if (!status.ok()) return;
+    status = call.entry({operands, problem.epsilon, &workspaces, device().stream, call.settings});
+  }));
+  if (status.ok()) return timing;
+  cudaGetLastError();  // of memory that a workspace lacked
+  return {.failure = status.refused.empty() ? status.launch_error : status.refused};
+}
+
+}  // namespace
+
+std::vector<Timing> cuda_time(std::span<const EntryCall> calls, const Problem& problem,
+                              int repeats) {
   Image image(problem);
   image.poison(Fill::nan);
   const std::span<std::byte> bytes = image.bytes();
   std::byte* base = device().image.at_least(static_cast<std::int64_t>(bytes.size()));
   if (base == nullptr) {
-    cudaGetLastError();
-    return {};
+    const Timing failed{.failure = cudaGetErrorString(cudaGetLastError())};
+    return std::vector<Timing>(calls.size(), failed);
   }
   copy_in(base, bytes);
-  for (auto& [name, held] : device().locks) held.bytes = 0;
-  CudaWorkspaces workspaces(CudaWorkspaces::Mode::timed, Memory::nan);
-  const std::vector<Argument> operands = image.arguments(base);
-  bool launched = true;
-  const Timing timing = timing_of(times_us(repeats, [&] {
-    workspaces.rewind();
-    launched =
-        launched &&
-        entry({operands, problem.epsilon, &workspaces, device().stream, problem.settings}).ok();
-  }));
-  return launched ? timing : Timing{};
+  std::vector<Timing> timings;
+  for (const EntryCall& call : calls) {
+    timings.push_back(time_one(call, problem, image, base, repeats));
+  }
+  return timings;
 }
 
 double cuda_copy_bandwidth(std::int64_t bytes) {

@@ -13,7 +13,7 @@ Outcome cuda_run(EntryPoint, const Problem&) {
   HALFULP_GPU_ASSERT(!"the cuda backend is present");
   return {};
 }
-Timing cuda_time(EntryPoint, const Problem&, int) {
+std::vector<Timing> cuda_time(std::span<const EntryCall>, const Problem&, int) {
   HALFULP_GPU_ASSERT(!"the cuda backend is present");
   return {};
 }

@@ -203,7 +203,7 @@ void watch_operands(simt::Session& session, const Image& image, const Problem& p
 }
 
 // One call of the entry point and what it did to memory.
-Fault call(EntryPoint entry, const Problem& problem, Image& image, Fill fill,
+Fault call(const EntryCall& call, const Problem& problem, Image& image, Fill fill,
            const simt::Config& config, Locks& locks) {
   image.poison(fill);
   simt::Session session(config);
@@ -211,7 +211,7 @@ Fault call(EntryPoint entry, const Problem& problem, Image& image, Fill fill,
   HostWorkspaces workspaces(session, fill, locks);
   const std::vector<Argument> operands = image.arguments(image.bytes().data());
   const Status status =
-      entry({operands, problem.epsilon, &workspaces, session.stream(), problem.settings});
+      call.entry({operands, problem.epsilon, &workspaces, session.stream(), call.settings});
   if (Fault fault = verdict_of(status, session)) return fault;
   if (Fault fault = image.inspect()) return fault;
   return workspaces.inspect();
@@ -246,7 +246,7 @@ Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
   Locks locks;
   Outputs after_nan;
   do {
-    outcome.fault = call(entry, problem, image, Fill::nan, config, locks);
+    outcome.fault = call({entry, problem.settings}, problem, image, Fill::nan, config, locks);
     if (outcome.fault.kind != FaultKind::refused) ++outcome.launches;
     if (outcome.fault) return outcome;
     after_nan = image.outputs();
@@ -261,7 +261,7 @@ Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
   config.explorer = nullptr;
   set_order(config,
             schedule.order == Order::round_robin ? simt::Order::reverse : simt::Order::round_robin);
-  outcome.fault = call(entry, problem, image, Fill::large, config, locks);
+  outcome.fault = call({entry, problem.settings}, problem, image, Fill::large, config, locks);
   ++outcome.launches;
   if (outcome.fault) return outcome;
   Outputs after_large = image.outputs();
@@ -270,19 +270,24 @@ Outcome host_run(EntryPoint entry, Backend backend, const Problem& problem,
   return outcome;
 }
 
-Timing host_time(EntryPoint entry, Backend backend, const Problem& problem, int repeats) {
+std::vector<Timing> host_time(std::span<const EntryCall> calls, Backend backend,
+                              const Problem& problem, int repeats) {
   Image image(problem);
   const simt::Config config = config_of(backend);
-  Locks locks;
-  std::vector<double> times_us;
-  for (int i = 0; i <= repeats; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    call(entry, problem, image, Fill::nan, config, locks);
-    const std::chrono::duration<double, std::micro> elapsed =
-        std::chrono::steady_clock::now() - start;
-    if (i > 0) times_us.push_back(elapsed.count());
+  std::vector<Timing> timings;
+  for (const EntryCall& timed : calls) {
+    Locks locks;
+    std::vector<double> times_us;
+    for (int i = 0; i <= repeats; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      call(timed, problem, image, Fill::nan, config, locks);
+      const std::chrono::duration<double, std::micro> elapsed =
+          std::chrono::steady_clock::now() - start;
+      if (i > 0) times_us.push_back(elapsed.count());
+    }
+    timings.push_back(timing_of(std::move(times_us)));
   }
-  return timing_of(std::move(times_us));
+  return timings;
 }
 
 double host_copy_bandwidth(std::int64_t bytes) {
