@@ -49,6 +49,7 @@ case ${1:-} in
   --prebuilt)
     prebuilt=$(cd "${2:?--prebuilt needs a folder}" && pwd) ||
       die "no folder $2" "make it with: ci/run.sh carry"
+    [[ ! -s $prebuilt/bin.tar.gz ]] || tar -C "$prebuilt" -xzf "$prebuilt/bin.tar.gz"
     [[ -s $prebuilt/gpu_tests && -x $prebuilt/bin/halfulp ]] ||
       die "$prebuilt is not what carry makes" "make it with: ci/run.sh carry"
     ;;
@@ -81,6 +82,7 @@ step campaign '^seed' "$bin/halfulp" check --backend cuda --time "$campaign" \
 # scatter_normalize/gather_coo stays out: quadratic in the batch, it takes seconds a call at 1024.
 step bench 'copy of' "$bin/halfulp" bench gpu --batch 64 1024 --kernels graph_attention \
   scatter_normalize/atomic_coo scatter_normalize/gather_coo_skip scatter_normalize/gather_csc
+step matmul '^mean ratio|^no ratio' timeout 120 "$bin/halfulp" bench gpu --kernels matmul
 
 printf '\n%s\n' "$device; logs in $logs"
 printf '%-10s %-8s %7s  %s\n' step result time 'summary'
