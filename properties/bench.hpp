@@ -17,9 +17,10 @@ void bench_reference(const Say& say);
 // one campaign for each host backend.
 void bench_host(const Say& say, int jobs, double seconds);
 
-// Kernels at `batches` graphs of 100 nodes and 1000 edges, 4 heads x 32 channels: median time, and
-// minimal bytes (every operand once) per second beside what a copy reaches in the same run. Empty,
-// or why no device is usable.
+// Kernels of graphs at `batches` graphs of 100 nodes and 1000 edges, 4 heads x 32 channels: median
+// time, and minimal bytes (every operand once) per second beside what a copy reaches in the same
+// run. Kernels of matmul beside cuBLAS, with their mean ratio to it. Empty, or why no device is
+// usable.
 std::string bench_gpu(const Say& say, const std::vector<std::string>& filters,
                       const std::vector<std::int64_t>& batches);
 

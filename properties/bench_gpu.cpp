@@ -1,11 +1,12 @@
-// Kernels against the copy bandwidth of the device; see bench.hpp.
+// Kernels on a device: those of graphs against its copy bandwidth; see bench.hpp.
+#include "properties/bench_gpu.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "gpu/backend.hpp"
 #include "properties/assert.hpp"
-#include "properties/bench.hpp"
 #include "properties/operation.hpp"
 #include "properties/plan.hpp"
 
@@ -44,7 +45,35 @@ void time_one(const Say& say, const gpu::Kernel& kernel, std::string_view storag
                   100 * bytes_per_s / copy_bytes_per_s));
 }
 
-// The kernels of one operation that have a device build, take the storage and pass the filters.
+void say_header(const Say& say) {
+  say("graphs of 100 nodes and 1000 edges, 4 heads, 32 channels; GB/s: every operand once");
+  say(fmt::format("{:<36} {:<4} {:>5} {:>10} {:>10} {:>9} {:>8}", "kernel", "in", "batch",
+                  "median us", "min us", "GB/s", "of copy"));
+}
+
+void bench_graphs(const Say& say, const std::vector<std::string>& filters,
+                  const std::vector<std::int64_t>& batches, double copy_bytes_per_s) {
+  bool headed = false;
+  for (const std::string_view operation : {"scatter_normalize", "graph_attention"}) {
+    for (const gpu::Format storage : {gpu::Format::f32, gpu::Format::f16}) {
+      const auto kernels = timed_kernels(operation, storage, filters);
+      if (kernels.empty()) continue;
+      if (!headed) say_header(say);
+      headed = true;
+      for (const std::int64_t batch : batches) {
+        const Parsed parsed = parse(shape_line(*kernels.front(), gpu::name(storage), batch));
+        HALFULP_ASSERT(!parsed.error, parsed.error.what);
+        const gpu::Problem problem = find_operation(operation)->materialise(parsed.value);
+        for (const gpu::Kernel* kernel : kernels) {
+          time_one(say, *kernel, gpu::name(storage), batch, problem, copy_bytes_per_s);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<const gpu::Kernel*> timed_kernels(std::string_view operation, gpu::Format storage,
                                               const std::vector<std::string>& filters) {
   std::vector<const gpu::Kernel*> result;
@@ -56,8 +85,6 @@ std::vector<const gpu::Kernel*> timed_kernels(std::string_view operation, gpu::F
   return result;
 }
 
-}  // namespace
-
 std::string bench_gpu(const Say& say, const std::vector<std::string>& filters,
                       const std::vector<std::int64_t>& batches) {
   const std::string unavailable = gpu::unavailable_reason(gpu::Backend::cuda);
@@ -65,23 +92,8 @@ std::string bench_gpu(const Say& say, const std::vector<std::string>& filters,
   const double copy = gpu::copy_bandwidth_bytes_per_s(gpu::Backend::cuda, kCopyBytes);
   say(fmt::format("{}; copy of 1 GiB: {:.1f} GB/s read and written",
                   gpu::device_name(gpu::Backend::cuda), copy / 1e9));
-  say("graphs of 100 nodes and 1000 edges, 4 heads, 32 channels; GB/s: every operand once");
-  say(fmt::format("{:<36} {:<4} {:>5} {:>10} {:>10} {:>9} {:>8}", "kernel", "in", "batch",
-                  "median us", "min us", "GB/s", "of copy"));
-  for (const std::string_view operation : {"scatter_normalize", "graph_attention"}) {
-    for (const gpu::Format storage : {gpu::Format::f32, gpu::Format::f16}) {
-      const auto kernels = timed_kernels(operation, storage, filters);
-      if (kernels.empty()) continue;
-      for (const std::int64_t batch : batches) {
-        const Parsed parsed = parse(shape_line(*kernels.front(), gpu::name(storage), batch));
-        HALFULP_ASSERT(!parsed.error, parsed.error.what);
-        const gpu::Problem problem = find_operation(operation)->materialise(parsed.value);
-        for (const gpu::Kernel* kernel : kernels) {
-          time_one(say, *kernel, gpu::name(storage), batch, problem, copy);
-        }
-      }
-    }
-  }
+  bench_graphs(say, filters, batches, copy);
+  bench_matmul(say, filters);
   return {};
 }
 
