@@ -1,6 +1,6 @@
 // One row a kernel: ordered by operation, baseline first. A new variant is a file
-// gpu/kernels/<stem>.cuh that defines the entry point <stem>, and a row here; <stem>.cu for one that
-// has no host builds.
+// gpu/kernels/<stem>.cuh that defines the entry point <stem>, and a row here; a file <stem>.cu for
+// one that has no host builds.
 #include "gpu/kernel_table.hpp"
 
 #include "gpu/kernel_entries.hpp"  // generated: declares every entry point in every build
@@ -12,12 +12,16 @@ namespace {
 #if defined(HALFULP_WITH_CUDA)
 #define HALFULP_ENTRIES(stem) \
   { host::stem, host_checked::stem, cuda::stem }
-#define HALFULP_CUDA_ENTRY(stem) \
-  { nullptr, nullptr, cuda::stem }
 #else
 #define HALFULP_ENTRIES(stem) \
   { host::stem, host_checked::stem, nullptr }
-#define HALFULP_CUDA_ENTRY(stem) \
+#endif
+// Without cuBLAS's header at build time its row is for no backend.
+#if defined(HALFULP_WITH_CUBLAS)
+#define HALFULP_CUBLAS_ENTRY(stem) \
+  { nullptr, nullptr, cuda::stem }
+#else
+#define HALFULP_CUBLAS_ENTRY(stem) \
   { nullptr, nullptr, nullptr }
 #endif
 
@@ -210,7 +214,7 @@ std::vector<Kernel> kernel_table() {
        kMatmulStorage, kMatmulEdges, HALFULP_ENTRIES(matmul_streamk_workspace),
        streamk_parameters()},
       {"matmul", "cublas", "cuBLAS, which chooses its own algorithm", library_multiplication(),
-       kMatmulStorage, kMatmulEdges, HALFULP_CUDA_ENTRY(matmul_cublas)},
+       kMatmulStorage, kMatmulEdges, HALFULP_CUBLAS_ENTRY(matmul_cublas)},
   };
 }
 
