@@ -1,5 +1,5 @@
-// What a wrong element of a matmul has to do with the schedule: its tile, the programs or splits that
-// add to it and their k, and the k that its tile lost or counted twice.
+// What a wrong element of a matmul has to do with the schedule: its tile, the programs or splits
+// that add to it and their k, and the k that its tile lost or counted twice.
 #pragma once
 #include <string>
 #include <vector>

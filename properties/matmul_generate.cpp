@@ -13,7 +13,8 @@ namespace halfulp::properties {
 namespace {
 
 // Products of whole tiles and whole blocks of k: the host backends run each of them.
-constexpr double kWorkMost[gpu::kBackends] = {1.0e6, 3.0e5, 4.0e9};
+constexpr double kWorkMost[gpu::kBackends] = {1.0e6, 3.0e5, 1.0e8};
+constexpr double kLargeWorkMost = 4.0e9;  // of shapes as models have them; cuda
 
 const gpu::Parameter* find(const gpu::Kernel& kernel, std::string_view name) {
   for (const gpu::Parameter& parameter : kernel.parameters) {
@@ -65,7 +66,25 @@ double ceiling(std::int64_t size, std::int64_t edge) {
   return static_cast<double>((size + edge - 1) / edge * edge);
 }
 
+// Multiples of 256 from 256 to 8192, even in their logarithm.
+bool choose_large_shape(Choices& choose, Case& c) {
+  const auto size = [&] {
+    const std::int64_t low = std::int64_t{256} << choose.between(0, 4);
+    return choose.between(low / 256, 2 * low / 256) * 256;
+  };
+  const std::int64_t m = size(), n = size(), k = size();
+  if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > kLargeWorkMost) {
+    return false;
+  }
+  c.set("m", m);
+  c.set("n", n);
+  c.set("k", k);
+  return true;
+}
+
 void choose_shape(Choices& choose, gpu::Backend backend, const TileSize& tile, Case& c) {
+  const bool large = backend == gpu::Backend::cuda && choose.size() > 50 && choose.one_in(20);
+  if (large && choose_large_shape(choose, c)) return;
   const double most = kWorkMost[static_cast<std::size_t>(backend)];
   const std::int64_t tiles = backend == gpu::Backend::cuda ? 2 + choose.size() / 10 : 3;
   std::int64_t m = choose_size(choose, tile.m, tiles);

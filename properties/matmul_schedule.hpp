@@ -1,6 +1,6 @@
-// How a matmul kernel cuts its sums over k, from its launch parameters: the tiles of c, the programs
-// of Stream-K, the splits of k. Worked out from the definition of the schedules, apart from what the
-// kernels themselves compute.
+// How a matmul kernel cuts its sums over k, from its launch parameters: the tiles of c, the
+// programs of Stream-K, the splits of k. Worked out from the definition of the schedules, apart
+// from what the kernels themselves compute.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -8,8 +8,10 @@
 #include "properties/assert.hpp"
 #include "properties/fields.hpp"
 #include "properties/fill.hpp"
+#include "properties/graph_laws.hpp"
 #include "properties/matmul_diagnose.hpp"
 #include "properties/matmul_generate.hpp"
+#include "properties/matmul_laws.hpp"
 #include "properties/matmul_probe.hpp"
 #include "properties/matmul_schedule.hpp"
 #include "properties/operands.hpp"
@@ -238,8 +240,10 @@ Case generate(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random&
 }  // namespace
 
 Operation matmul_operation() {
-  static const std::vector<Field> fields = with_common_fields(
-      kFields, {.fills = fill_words(kName), .laws = "", .storage = "f32|f16|bf16|tf32"});
+  static const std::vector<Field> fields =
+      with_common_fields(kFields, {.fills = fill_words(kName),
+                                   .laws = law_words(matmul_laws()),
+                                   .storage = "f32|f16|bf16|tf32"});
   return {.name = kName,
           .summary = "c = a b",
           .fields = fields,
@@ -251,7 +255,7 @@ Operation matmul_operation() {
           .shrinks = shrinks,
           .weight = weigh,
           .generate = generate,
-          .laws = {},
+          .laws = matmul_laws(),
           .diagnose = diagnose};
 }
 
