@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "properties/check.hpp"
 #include "properties/fill.hpp"
@@ -113,6 +114,37 @@ TEST(Matmul, ReportsNameTileProgramsAndK) {
             std::string::npos)
       << j.notes[0];
   EXPECT_NE(j.notes[1].find("k 60 were left out (weight -1.00"), std::string::npos) << j.notes[1];
+}
+
+// Takes the first proposal that still fails, until none does.
+Case smallest(Case c, const std::function<bool(const Case&)>& fails) {
+  const Operation& operation = *find_operation("matmul");
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (const Case& simpler : operation.shrinks(c)) {
+      EXPECT_LT(operation.weight(simpler), operation.weight(c)) << print(simpler);
+      if (!fails(simpler)) continue;
+      c = simpler;
+      progress = true;
+      break;
+    }
+  }
+  return c;
+}
+
+TEST(Matmul, ShrinksToWhatMatters) {
+  const Case c = case_of(
+      "fake_right in=bf16 m=200 n=77 k=300 transpose=ab tile=64x64x32 group=5 splits=4 programs=9 "
+      "two_tile=1 fill=M5 layout=gap:3 order=burst resident=7 seed=0xabc");
+  EXPECT_EQ(print(smallest(c, [](const Case&) { return true; })),
+            "matmul fake_right backend=host in=f32 m=0 n=0 k=0 tile=32x32x32 programs=1 fill=ones "
+            "seed=0x1");
+  const auto shared = [](const Case& tried) {
+    return tried.integer("k") > 64 && tried.integer("m") > 0 && tried.integer("programs") > 2;
+  };
+  EXPECT_EQ(print(smallest(c, shared)),
+            "matmul fake_right backend=host in=f32 m=1 n=0 k=65 tile=32x32x32 programs=3 fill=ones "
+            "seed=0x1");
 }
 
 }  // namespace
