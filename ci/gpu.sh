@@ -80,8 +80,9 @@ fi
 step campaign '^seed' "$bin/halfulp" check --backend cuda --time "$campaign" \
   --junit "$logs/campaign.xml"
 # scatter_normalize/gather_coo stays out: quadratic in the batch, it takes seconds a call at 1024.
-step bench 'copy of' "$bin/halfulp" bench gpu --batch 64 1024 --kernels graph_attention \
-  scatter_normalize/atomic_coo scatter_normalize/gather_coo_skip scatter_normalize/gather_csc
+kernels=graph_attention,scatter_normalize/atomic_coo,scatter_normalize/gather_coo_skip
+step bench 'copy of' "$bin/halfulp" bench gpu --batch 64,1024 \
+  --kernels "$kernels,scatter_normalize/gather_csc"
 step matmul '^mean ratio|^no ratio' timeout 120 "$bin/halfulp" bench gpu --kernels matmul
 
 printf '\n%s\n' "$device; logs in $logs"

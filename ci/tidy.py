@@ -52,7 +52,8 @@ NEARNESS = re.compile(
     r"\b(atol|rtol|\w*tolerance\w*|\w*isApprox\w*|(EXPECT|ASSERT)_(NEAR|FLOAT_EQ|DOUBLE_EQ)|"
     r"(Float|Double)(Near|Eq))\b", re.IGNORECASE)
 UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b")
-BUILDS = r"__CUDACC__|__CUDA_ARCH__|HALFULP_BUILD|HALFULP_FEW_VARIANTS"  # what a kernel may ask about where it is built
+# What a kernel may ask about where it is built.
+BUILDS = r"__CUDACC__|__CUDA_ARCH__|HALFULP_BUILD|HALFULP_FEW_VARIANTS"
 SWITCH = re.compile(rf"^\s*#\s*(if|ifdef|ifndef|elif)\b(?!.*\b({BUILDS})\b)")
 FAULT_NAME = re.compile(r"\b\w*(mutant|inject|planted|fault_switch)\w*\b", re.IGNORECASE)
 

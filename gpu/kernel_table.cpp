@@ -72,6 +72,7 @@ Numerics attention(Exponential exponential, bool atomics) {
 Numerics multiplication(Partials partials) {
   return {.product_rounded = false,
           .tensor_cores = true,
+          .operand_rounding = OperandRounding::truncated,  // tf32, by the instruction itself
           .sum_order = SumOrder::contiguous,
           .partials = partials};
 }

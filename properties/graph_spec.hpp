@@ -32,8 +32,8 @@ Graph build_graph(std::string_view text, std::int64_t nodes, std::uint64_t seed)
 // "edges:0>1,2>1", or "empty".
 std::string edge_list(const Graph& graph);
 
-// "hub:33" or "duplicates:33" where one of them makes exactly the edges of the list `text` from this
-// seed, in the same order; otherwise `text`.
+// "hub:33" or "duplicates:33" where one of them makes exactly the edges of the list `text` from
+// this seed, in the same order; otherwise `text`.
 std::string folded_edges(std::string_view text, std::int64_t nodes, std::uint64_t seed);
 
 inline constexpr std::int64_t kEdgesMax = std::int64_t{1} << 27;

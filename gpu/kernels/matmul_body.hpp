@@ -104,8 +104,8 @@ std::int64_t matmul_iterations(const Matmul& g) {
   return (g.k + Body::kTileK - 1) / Body::kTileK;
 }
 
-// Formats and tiles that a build has. One with HALFULP_FEW_VARIANTS, as mutants are built, has f16
-// and f32 and the two smallest tiles, and refuses the rest: every pair costs seconds to compile.
+// Formats and tiles that a build has. One with HALFULP_FEW_VARIANTS has f16 and f32 and the two
+// smallest tiles, and refuses the rest: every pair costs seconds to compile.
 #if defined(HALFULP_FEW_VARIANTS)
 inline constexpr bool kMatmulFew = true;
 #else
