@@ -5,9 +5,11 @@
 
 #include <memory>
 #include <new>
+#include <stdexcept>
 
 #include "properties/assert.hpp"
 #include "properties/check.hpp"
+#include "properties/deadline.hpp"
 #include "properties/process.hpp"
 #include "properties/record.hpp"
 #include "properties/setup.hpp"
@@ -60,17 +62,32 @@ Judgement lacking() {
   return judgement;
 }
 
-Judgement judge_again(const Case& c, const ServeOptions& options) {
+// Rehearses in a process of its own: the heap it leaves behind, full of free memory, would serve a
+// kernel after which no more can be had.
+bool has_memory_for(const Case& c) {
+  constexpr double kForever_s = kLimitMax_s;  // the pool's watchdog ends this process, and that one
+  const auto rehearsed = [&]() -> std::string {
+    try {
+      rehearse(c);
+      return {};
+    } catch (const std::bad_alloc&) {
+      return std::string(kNoMemory);
+    }
+  };
+  std::string error;  // whatever else went wrong goes wrong again when the case is judged
   try {
-    rehearse(c);
-  } catch (const std::bad_alloc&) {
-    return lacking();
+    return run_apart(rehearsed, kForever_s, error) != kNoMemory;
+  } catch (const std::runtime_error&) {  // not even for a process
+    return false;
   }
+}
+
+Judgement judge_again(const Case& c, const ServeOptions& options) {
+  if (!has_memory_for(c)) return lacking();
   try {
     return judge(c, options.search_s);
   } catch (const std::bad_alloc&) {
-    return faulted(
-        "an allocation failed, though there is memory for all of the case but the kernel");
+    return faulted("an allocation failed, though there is memory for the case without the kernel");
   }
 }
 

@@ -192,6 +192,13 @@ TEST(CliHostile, NamesOfFilesDoNotReachTheTerminalRaw) {
   }
 }
 
+// In a fresh process: the free memory of a used one would do for the case.
+TEST(CliHostile, AKernelThatTakesMemoryAwayIsFaulted) {
+  const Ran result = fakes("replay vector_add fake_starving n=1000000");
+  EXPECT_EQ(result.exit_code, 1) << result.out << result.err;
+  EXPECT_TRUE(has(result.out, "faulted: crashed: an allocation failed")) << result.out;
+}
+
 TEST(CliHostile, AnExhaustiveSearchEndsWithinTheWatchdog) {
   const Ran result = halfulp(
       "replay scatter_normalize atomic_coo backend=host nodes=40 heads=4 dim=64 graph=random:600 "
