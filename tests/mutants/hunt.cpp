@@ -45,9 +45,11 @@ Kill hunt(properties::WorkerPool& pool, const properties::Pairing& pairing,
     if (!has_words(c, words)) continue;
     kill.judgement = pool.judge(c);
     ++kill.judged;
+    const bool refused = kill.judgement.fault.kind == gpu::FaultKind::refused;
+    if (refused) ++kill.refused;
     const bool killed = kill.judgement.verdict == properties::Verdict::fail ||
                         kill.judgement.verdict == properties::Verdict::faulted;
-    if (!killed) continue;
+    if (refused || !killed) continue;
     kill.found = true;
     kill.killer = c;
     return kill;

@@ -26,8 +26,9 @@ struct Kill {
   bool found = false;
   properties::Case killer;  // valid when found
   properties::Judgement judgement;
-  std::int64_t round = 0;   // of the killing case
-  std::int64_t judged = 0;  // cases that were run
+  std::int64_t round = 0;    // of the killing case
+  std::int64_t judged = 0;   // cases that were run
+  std::int64_t refused = 0;  // of them by the launcher, which kills nothing
 };
 
 Kill hunt(properties::WorkerPool& pool, const properties::Pairing& pairing,

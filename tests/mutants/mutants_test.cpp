@@ -5,8 +5,11 @@
 //   mutants_test [--gtest_filter=*fused_csc*]    prints a table last
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <set>
 
+#include "properties/operation.hpp"
 #include "properties/shrink.hpp"
 #include "tests/mutants/hunt.hpp"
 #include "tests/mutants/mutant.hpp"
@@ -67,6 +70,7 @@ void expect_original_passes(const Mutant& mutant, Case c) {
 Kill expect_killed(const Mutant& mutant, gpu::Backend backend, std::string_view verdicts,
                    const HuntOptions& options) {
   const Kill kill = hunt(pool(), {&row_of(mutant), backend}, options);
+  EXPECT_EQ(kill.refused, 0) << "a case that the launcher takes for illegal";
   if (!kill.found) return kill;
   EXPECT_TRUE(expected(verdicts, kill.judgement))
       << "expected " << verdicts << " on " << gpu::name(backend) << ", got "
@@ -145,6 +149,31 @@ TEST(Hunt, FindsNothingInKernelsWithoutFault) {
     EXPECT_FALSE(kill.found) << print(kill.killer) << "\n" << kill.judgement.reason;
     EXPECT_EQ(kill.judged, 300);
   }
+}
+
+// Mutants of matmul are built with few formats and tiles: their rows ask for no others.
+TEST(Rows, GeneratedCasesKeepToWhatIsBuilt) {
+  std::set<std::string_view> kernels;
+  for (const Mutant& mutant : table()) {
+    if (mutant.operation != "matmul" || !kernels.insert(mutant.kernel).second) continue;
+    std::set<std::string> tiles, formats;
+    for (std::int64_t round = 0; round < 400; ++round) {
+      const Case c = properties::generated_case({&row_of(mutant), gpu::Backend::host}, 1, round);
+      EXPECT_EQ(properties::find_operation(c.operation)->validate(c), "") << print(c);
+      tiles.emplace(c.text("tile"));
+      formats.emplace(c.text("in"));
+    }
+    EXPECT_EQ(tiles, (std::set<std::string>{"32x32x32", "64x64x32"})) << mutant.kernel;
+    std::set<std::string> built{"f16"};
+    if (mutant.kernel != "streamk_atomic_half") built.insert("f32");
+    EXPECT_EQ(formats, built) << mutant.kernel;
+  }
+  EXPECT_EQ(kernels.size(), 7u);
+}
+
+TEST(MutantsOfMatmul, AreThirtyFiveOrMore) {
+  const auto matmul = [](const Mutant& mutant) { return mutant.operation == "matmul"; };
+  EXPECT_GE(std::ranges::count_if(table(), matmul), 35);
 }
 
 TEST(MutantsOfAllFamilies, AreThirtyOrMore) { EXPECT_GE(table().size(), 30u); }
