@@ -72,7 +72,10 @@ class RowBlock {
     if (given.bound == 0 || !model_.exact_products) return given;
     const SumSizes sizes = sum_sizes(model_, row_line, column_line, sums, quantum);
     const double coarsest = exact_quantum(model_, row_line, column_line, sizes);
-    if (!std::isinf(coarsest) && divides(coarsest, row, column)) {
+    if (std::isinf(coarsest)) return given;
+    // Of a line with one term (a permutation's) the sum is the only product there is.
+    const bool single = std::min(row_line.terms, column_line.terms) <= 1;
+    if (single ? is_multiple(sums.sum, coarsest) : divides(coarsest, row, column)) {
       given = answer_of(model_, row_line, column_line, sums, coarsest);
     }
     return given;

@@ -22,6 +22,7 @@ struct ProductSums {
 struct Line {
   double quantum = kUnbounded;  // the finest power of two that divides all but zeros
   double largest = 0;           // magnitude
+  std::int64_t terms = 0;       // that are not zero
   bool zero = false;
   bool subnormal = false;  // in its own format
   bool beyond_tf32 = false;
@@ -33,6 +34,7 @@ struct Line {
       zero = true;
       return;
     }
+    ++terms;
     // Without its lowest significand bit; a number without any is a power of two itself.
     const double rest = std::bit_cast<double>(bits & (bits - 1));
     const double lowest = (bits & 0xfffffffffffff) != 0 ? std::abs(x - rest) : size;
