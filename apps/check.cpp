@@ -144,7 +144,7 @@ void add_check(CLI::App& app, int& exit_code) {
   properties::CampaignOptions& campaign = options->campaign;
   CLI::App* command = app.add_subcommand(
       "check",
-      "judge kernels on fixtures and generated cases (about 20 s unless told otherwise)\n\n"
+      "judge kernels on fixtures and generated cases (these for 20 s unless told otherwise)\n\n"
       "Runs the regressions, the cases on real graphs, then generated ones, on every backend "
       "present;\n"
       "shrinks the first failing case of each kernel; prints reports, then a table and the "

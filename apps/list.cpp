@@ -34,8 +34,8 @@ void print_kernel(const gpu::Kernel& kernel) {
     const auto backend = static_cast<gpu::Backend>(i);
     if (properties::built_for(kernel, backend)) backends += fmt::format(" {}", gpu::name(backend));
   }
-  fmt::print("  {:<18} {}\n", kernel.name, kernel.summary);
-  fmt::print("  {:<18} {}; in{}; on{}\n", "", gpu::describe(kernel.numerics), storage,
+  fmt::print("  {:<19} {}\n", kernel.name, kernel.summary);
+  fmt::print("  {:<19} {}; in{}; on{}\n", "", gpu::describe(kernel.numerics), storage,
              backends.empty() ? " no backend" : backends);
 }
 
@@ -55,7 +55,7 @@ void list(const std::vector<std::string>& filters, bool fields) {
     if (!headed) continue;
     if (!operation.laws.empty()) fmt::print("  laws\n");
     for (const properties::Law& law : operation.laws) {
-      fmt::print("    {:<18} {}\n", law.name, law.statement);
+      fmt::print("    {:<19} {}\n", law.name, law.statement);
     }
     if (fields) fmt::print("  fields\n");
     if (fields) print_fields(operation);

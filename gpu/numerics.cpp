@@ -15,6 +15,7 @@ constexpr std::array<FormatRow, 6> kFormats{
 constexpr std::array<std::string_view, 3> kExponentials{"none", "expf", "expf_fast"};
 constexpr std::array<std::string_view, 3> kDivisions{"none", "ieee", "reciprocal"};
 constexpr std::array<std::string_view, 4> kScales{"none", "reciprocal", "division", "rsqrt"};
+constexpr std::array<std::string_view, 4> kPartials{"one", "splits", "programs", "fixed"};
 constexpr std::array<std::string_view, 4> kClampNans{"propagate", "to_low", "to_high", "any"};
 
 template <class Names, class Value>
@@ -42,6 +43,20 @@ std::string describe(const Numerics& numerics) {
     field("clamp_nan", at(kClampNans, numerics.clamp_nan));
   }
   if (numerics.division != Division::none) field("div", at(kDivisions, numerics.division));
+  if (numerics.tensor_cores) {
+    text += " tensor_cores";
+    if (numerics.tensor_core.alignment_bits > 0) {
+      text += " F=" + std::to_string(numerics.tensor_core.alignment_bits) +
+              " L=" + std::to_string(numerics.tensor_core.products_16_bit) + "|" +
+              std::to_string(numerics.tensor_core.products_tf32);
+    }
+    field("order", numerics.sum_order == SumOrder::any ? "any" : "contiguous");
+  }
+  if (numerics.partials != Partials::one) {
+    std::string count(at(kPartials, numerics.partials));
+    if (numerics.partials == Partials::fixed) count = std::to_string(numerics.partials_most);
+    field("partials", count + (numerics.partial_in_output ? ",output" : ",f32"));
+  }
   if (numerics.atomics) text += " atomics";
   if (numerics.flush_to_zero) text += " flush_to_zero";
   if (numerics.repeatable) text += " repeatable";

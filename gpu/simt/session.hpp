@@ -81,7 +81,8 @@ struct Config {
   TensorCore tensor_core = kTensorCoreRounded;
   Explorer* explorer = nullptr;  // needed by Order::exhaustive, ignored by the others
   int polls_max = 512;           // polls in vain, by every thread that could run: a deadlock
-  std::int64_t switches_max = 200'000'000;    // thread switches in one launch
+  std::int64_t switches_max =
+      20'000'000'000;                         // thread switches in one launch; watchdogs are sooner
   std::int64_t accesses_max = 4'000'000'000;  // checked accesses in one launch
 };
 
