@@ -14,6 +14,7 @@
 #include "properties/operands.hpp"
 #include "properties/ops/ops.hpp"
 #include "properties/translate.hpp"
+#include "properties/truth.hpp"
 
 namespace halfulp::properties {
 namespace {
@@ -76,21 +77,6 @@ reference::GraphAttention translate(const gpu::Problem& problem, const gpu::Nume
   return op;
 }
 
-void evaluate(const gpu::Problem& problem, const gpu::Numerics& numerics,
-              const reference::Sink& sink) {
-  reference::evaluate(translate(problem, numerics), sink);
-}
-
-reference::ExactAnswers exact(const gpu::Problem& problem, const gpu::Numerics& numerics) {
-  return reference::exact_answers(translate(problem, numerics));
-}
-
-std::vector<reference::BoundTerm> explain(const gpu::Problem& problem,
-                                          const gpu::Numerics& numerics,
-                                          reference::Element element) {
-  return reference::explain(translate(problem, numerics), element);
-}
-
 Case generate(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random& random, int size) {
   return generate_graph_case(kernel, backend, random, size);
 }
@@ -105,9 +91,9 @@ Operation graph_attention_operation() {
           .fields = fields,
           .validate = validate,
           .materialise = materialise,
-          .evaluate = evaluate,
-          .exact = exact,
-          .explain = explain,
+          .evaluate = Truth<translate>::rows,
+          .exact = Truth<translate>::exact,
+          .explain = Truth<translate>::terms,
           .shrinks = graph_shrinks,
           .weight = graph_weight,
           .generate = generate,

@@ -19,6 +19,7 @@
 #include "properties/parameters.hpp"
 #include "properties/simplify.hpp"
 #include "properties/translate.hpp"
+#include "properties/truth.hpp"
 
 namespace halfulp::properties {
 namespace {
@@ -150,21 +151,6 @@ reference::Matmul translate(const gpu::Problem& problem, const gpu::Numerics& nu
   return op;
 }
 
-void evaluate(const gpu::Problem& problem, const gpu::Numerics& numerics,
-              const reference::Sink& sink) {
-  reference::evaluate(translate(problem, numerics), sink);
-}
-
-reference::ExactAnswers exact(const gpu::Problem& problem, const gpu::Numerics& numerics) {
-  return reference::exact_answers(translate(problem, numerics));
-}
-
-std::vector<reference::BoundTerm> explain(const gpu::Problem& problem,
-                                          const gpu::Numerics& numerics,
-                                          reference::Element element) {
-  return reference::explain(translate(problem, numerics), element);
-}
-
 struct TileWord {
   std::string_view word;
   std::uint64_t work = 0;  // products of one block of k
@@ -249,9 +235,9 @@ Operation matmul_operation() {
           .fields = fields,
           .validate = validate,
           .materialise = materialise,
-          .evaluate = evaluate,
-          .exact = exact,
-          .explain = explain,
+          .evaluate = Truth<translate>::rows,
+          .exact = Truth<translate>::exact,
+          .explain = Truth<translate>::terms,
           .shrinks = shrinks,
           .weight = weigh,
           .generate = generate,

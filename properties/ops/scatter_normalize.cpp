@@ -11,6 +11,7 @@
 #include "properties/operands.hpp"
 #include "properties/ops/ops.hpp"
 #include "properties/translate.hpp"
+#include "properties/truth.hpp"
 
 namespace halfulp::properties {
 namespace {
@@ -55,21 +56,6 @@ reference::ScatterNormalize translate(const gpu::Problem& problem, const gpu::Nu
   return op;
 }
 
-void evaluate(const gpu::Problem& problem, const gpu::Numerics& numerics,
-              const reference::Sink& sink) {
-  reference::evaluate(translate(problem, numerics), sink);
-}
-
-reference::ExactAnswers exact(const gpu::Problem& problem, const gpu::Numerics& numerics) {
-  return reference::exact_answers(translate(problem, numerics));
-}
-
-std::vector<reference::BoundTerm> explain(const gpu::Problem& problem,
-                                          const gpu::Numerics& numerics,
-                                          reference::Element element) {
-  return reference::explain(translate(problem, numerics), element);
-}
-
 Case generate(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random& random, int size) {
   return generate_graph_case(kernel, backend, random, size);
 }
@@ -84,9 +70,9 @@ Operation scatter_normalize_operation() {
           .fields = fields,
           .validate = validate,
           .materialise = materialise,
-          .evaluate = evaluate,
-          .exact = exact,
-          .explain = explain,
+          .evaluate = Truth<translate>::rows,
+          .exact = Truth<translate>::exact,
+          .explain = Truth<translate>::terms,
           .shrinks = graph_shrinks,
           .weight = graph_weight,
           .generate = generate,

@@ -11,6 +11,7 @@
 #include "properties/ops/ops.hpp"
 #include "properties/simplify.hpp"
 #include "properties/translate.hpp"
+#include "properties/truth.hpp"
 
 namespace halfulp::properties {
 namespace {
@@ -61,21 +62,6 @@ reference::VectorAdd translate(const gpu::Problem& problem, const gpu::Numerics&
   return op;
 }
 
-void evaluate(const gpu::Problem& problem, const gpu::Numerics& numerics,
-              const reference::Sink& sink) {
-  reference::evaluate(translate(problem, numerics), sink);
-}
-
-reference::ExactAnswers exact(const gpu::Problem& problem, const gpu::Numerics& numerics) {
-  return reference::exact_answers(translate(problem, numerics));
-}
-
-std::vector<reference::BoundTerm> explain(const gpu::Problem& problem,
-                                          const gpu::Numerics& numerics,
-                                          reference::Element element) {
-  return reference::explain(translate(problem, numerics), element);
-}
-
 std::vector<Case> shrinks(const Case& c) {
   std::vector<Case> cases;
   propose_smaller(cases, c, "n", 0);
@@ -124,9 +110,9 @@ Operation vector_add_operation() {
           .fields = fields,
           .validate = validate,
           .materialise = materialise,
-          .evaluate = evaluate,
-          .exact = exact,
-          .explain = explain,
+          .evaluate = Truth<translate>::rows,
+          .exact = Truth<translate>::exact,
+          .explain = Truth<translate>::terms,
           .shrinks = shrinks,
           .weight = weigh,
           .generate = generate,
