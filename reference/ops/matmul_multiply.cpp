@@ -2,12 +2,10 @@
 
 #include <cstring>
 
+#include "reference/ops/vectors.hpp"
+
 namespace halfulp::reference {
 namespace {
-
-using Vector2 [[gnu::vector_size(16)]] = double;
-using Vector4 [[gnu::vector_size(32)]] = double;
-using Vector8 [[gnu::vector_size(64)]] = double;
 
 // Rows [row, row + rows) and `vectors` vectors of columns from `column` on: sums stay in registers.
 template <typename Vector, int rows, int vectors>

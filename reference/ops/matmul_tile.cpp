@@ -3,12 +3,10 @@
 
 #include <cstring>
 
+#include "reference/ops/vectors.hpp"
+
 namespace halfulp::reference {
 namespace {
-
-using Vector2 [[gnu::vector_size(16)]] = double;
-using Vector4 [[gnu::vector_size(32)]] = double;
-using Vector8 [[gnu::vector_size(64)]] = double;
 
 // Rows [row, row + rows) and as many columns from `column` as a vector holds.
 template <typename Vector, int rows, bool ranges>

@@ -2,9 +2,9 @@
 // Skipped with the reason where there is no device; HALFULP_REQUIRE_GPU=1 makes that a failure.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
+#include "tests/device.hpp"
 #include "tests/gpu/kernels_problems.hpp"
 #include "tests/gpu/planted/planted.hpp"
 
@@ -16,14 +16,7 @@ using test::planted;
 
 class CudaBackendTest : public testing::Test {
  protected:
-  void SetUp() override {
-    if (available(Backend::cuda)) return;
-    const char* required = std::getenv("HALFULP_REQUIRE_GPU");
-    if (required != nullptr && std::string(required) == "1") {
-      FAIL() << "HALFULP_REQUIRE_GPU=1, but " << unavailable_reason(Backend::cuda);
-    }
-    GTEST_SKIP() << unavailable_reason(Backend::cuda);
-  }
+  void SetUp() override { HALFULP_NEED_DEVICE(unavailable_reason(Backend::cuda)); }
 };
 
 Problem small() { return test::vector_add(37, Format::f32, Layout::contiguous); }

@@ -6,24 +6,17 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 
 #include "gpu/backend.hpp"
+#include "tests/device.hpp"
 
 namespace halfulp::gpu {
 namespace {
 
 class Calibration : public testing::TestWithParam<Backend> {
  protected:
-  void SetUp() override {
-    if (available(GetParam())) return;
-    const char* required = std::getenv("HALFULP_REQUIRE_GPU");
-    if (required != nullptr && std::string(required) == "1") {
-      FAIL() << "HALFULP_REQUIRE_GPU=1, but " << unavailable_reason(GetParam());
-    }
-    GTEST_SKIP() << unavailable_reason(GetParam());
-  }
+  void SetUp() override { HALFULP_NEED_DEVICE(unavailable_reason(GetParam())); }
   CalibrationTarget target() const { return {GetParam()}; }
 };
 

@@ -2,9 +2,9 @@
 // HALFULP_REQUIRE_GPU=1.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
+#include "tests/device.hpp"
 #include "tests/gpu/wrappers_inputs.hpp"
 
 namespace halfulp::gpu::wrappers {
@@ -14,15 +14,7 @@ using Words = std::vector<std::uint32_t>;
 
 class WrappersGpu : public testing::Test {
  protected:
-  void SetUp() override {
-    const std::string reason = gpu_unavailable();
-    if (reason.empty()) return;
-    const char* required = std::getenv("HALFULP_REQUIRE_GPU");
-    if (required != nullptr && std::string(required) == "1") {
-      FAIL() << "HALFULP_REQUIRE_GPU=1, but no GPU: " << reason;
-    }
-    GTEST_SKIP() << "no GPU: " << reason;
-  }
+  void SetUp() override { HALFULP_NEED_DEVICE(gpu_unavailable()); }
 };
 
 void expect_same(Wrapper wrapper, const Words& input, TensorCores model = TensorCores::rounded) {

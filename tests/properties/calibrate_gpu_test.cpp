@@ -2,26 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "gpu/backend.hpp"
 #include "properties/calibrate.hpp"
+#include "tests/device.hpp"
 
 namespace halfulp::properties {
 namespace {
 
 class CalibrateGpu : public testing::Test {
  protected:
-  void SetUp() override {
-    const std::string reason = gpu::unavailable_reason(gpu::Backend::cuda);
-    if (reason.empty()) return;
-    const char* required = std::getenv("HALFULP_REQUIRE_GPU");
-    if (required != nullptr && std::string(required) == "1") {
-      FAIL() << "HALFULP_REQUIRE_GPU=1, but " << reason;
-    }
-    GTEST_SKIP() << reason;
-  }
+  void SetUp() override { HALFULP_NEED_DEVICE(gpu::unavailable_reason(gpu::Backend::cuda)); }
   static std::vector<CalibrationLine> lines(bool quick, const Declarations& declarations) {
     return calibrate(calibrate_options(gpu::Backend::cuda, quick), declarations,
                      [](const CalibrationLine&) {});
