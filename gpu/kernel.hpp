@@ -42,6 +42,7 @@ struct Arguments {
   Workspaces* workspaces = nullptr;
   void* stream = nullptr;  // cudaStream_t on cuda; the executor's session on the host backends
   std::span<const Setting> settings;
+  float scale = 0;  // of attention's scores; 0: 1/sqrt(dim), computed by the callee
 
   const Argument& operator[](std::string_view name) const;
   // The value of a launch parameter, or `fallback` where the caller set none.

@@ -12,11 +12,13 @@ struct FormatRow {
 };
 constexpr std::array<FormatRow, 6> kFormats{
     {{"f64", 8}, {"f32", 4}, {"tf32", 4}, {"f16", 2}, {"bf16", 2}, {"i32", 4}}};
-constexpr std::array<std::string_view, 3> kExponentials{"none", "expf", "expf_fast"};
+constexpr std::array<std::string_view, 5> kExponentials{"none", "expf", "expf_fast", "exp2f",
+                                                        "exp2f_fast"};
 constexpr std::array<std::string_view, 3> kDivisions{"none", "ieee", "reciprocal"};
 constexpr std::array<std::string_view, 4> kScales{"none", "reciprocal", "division", "rsqrt"};
 constexpr std::array<std::string_view, 4> kPartials{"one", "splits", "programs", "fixed"};
 constexpr std::array<std::string_view, 4> kClampNans{"propagate", "to_low", "to_high", "any"};
+constexpr std::array<std::string_view, 3> kMaskedRows{"zero", "nan", "any"};
 
 template <class Names, class Value>
 std::string_view at(const Names& names, Value value) {
@@ -57,6 +59,18 @@ std::string describe(const Numerics& numerics) {
     if (numerics.partials == Partials::fixed) count = std::to_string(numerics.partials_most);
     field("partials", count + (numerics.partial_in_output ? ",output" : ",f32"));
   }
+  if (numerics.weight_in_input) {
+    field("weights", numerics.weight_sum_rounded ? "input,summed" : "input");
+  }
+  if (numerics.rescaled) {
+    const int lazy = numerics.rescale_lazy_bits;
+    field("softmax", lazy > 0 ? "online,lazy:" + std::to_string(lazy) : "online");
+    field("product", numerics.product_apart ? "apart" : "chained");
+  }
+  if (numerics.masked_row != MaskedRow::zero) {
+    field("masked_row", at(kMaskedRows, numerics.masked_row));
+  }
+  if (numerics.masked_nan_ignored) text += " masked_nan_ignored";
   if (numerics.atomics) text += " atomics";
   if (numerics.flush_to_zero) text += " flush_to_zero";
   if (numerics.repeatable) text += " repeatable";

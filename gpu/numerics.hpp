@@ -11,11 +11,15 @@ enum class Format : std::uint8_t { f64, f32, tf32, f16, bf16, i32 };
 std::string_view name(Format format);
 std::int64_t size_bytes(Format format);
 
-enum class Exponential : std::uint8_t { none, expf, expf_fast };  // expf_fast is __expf
-enum class Division : std::uint8_t { none, ieee, reciprocal };    // reciprocal: a * fl(1 / b)
+// expf_fast is __expf. exp2f and exp2f_fast compute e^x as 2^(x log2 e); the latter is
+// ex2.approx.ftz, whose results below the normal range are zero.
+enum class Exponential : std::uint8_t { none, expf, expf_fast, exp2f, exp2f_fast };
+enum class Division : std::uint8_t { none, ieee, reciprocal };  // reciprocal: a * fl(1 / b)
 // How 1/sqrt(dim) is applied.
 enum class Scale : std::uint8_t { none, reciprocal, division, rsqrt };
 enum class ClampNan : std::uint8_t { propagate, to_low, to_high, any };
+// What a query without an open key gets.
+enum class MaskedRow : std::uint8_t { zero, nan, any };
 
 // How tensor cores add: in each step a block of products and the accumulator are truncated to
 // multiples of 2^(e - alignment_bits), e the largest exponent among them, added exactly, and
@@ -60,6 +64,15 @@ struct Numerics {
   Partials partials = Partials::one;
   int partials_most = 1;           // Partials::fixed
   bool partial_in_output = false;  // partial sums are rounded to the output's format; else to f32
+
+  // Softmax of flash_attention. A weight is exp(score - maximum), before the division.
+  bool weight_in_input = false;     // weights are rounded to the input's format, then multiply v
+  bool weight_sum_rounded = false;  // and the denominator adds the rounded ones
+  bool rescaled = false;      // online: sums are rescaled at every tile of keys whose maximum grows
+  int rescale_lazy_bits = 0;  // rescaling may wait until the maximum has grown by this, in log2
+  bool product_apart = false;  // a tile's product with v is summed from zero, then added
+  MaskedRow masked_row = MaskedRow::zero;
+  bool masked_nan_ignored = false;  // NaN and Inf in k and v of closed keys never show
 };
 // One line: "acc=f32 exp=expf div=ieee ... repeatable".
 std::string describe(const Numerics& numerics);

@@ -43,6 +43,7 @@ struct Problem {
   std::string operation;
   std::vector<Operand> operands;  // in the operation's order, inputs first
   float epsilon = 0;              // operations without one ignore it
+  float scale = 0;                // of attention's scores; 0: 1/sqrt(dim)
   std::vector<Setting> settings;  // parameters left out have the kernel's own default
 
   const Operand& operand(std::string_view name) const;  // asserts that it exists

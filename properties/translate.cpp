@@ -1,5 +1,7 @@
 #include "properties/translate.hpp"
 
+#include <cmath>
+
 #include "properties/assert.hpp"
 
 namespace halfulp::properties {
@@ -29,8 +31,24 @@ reference::ExponentialModel exponential(gpu::Exponential model) {
       return {2, 0};
     case gpu::Exponential::expf_fast:
       return {2, 1.173};  // CUDA C++ Programming Guide
+    case gpu::Exponential::exp2f:
+      return {.ulps = 2, .base_2 = true};
+    case gpu::Exponential::exp2f_fast:
+      return {.ulps = 2, .base_2 = true, .flushes = true};  // PTX ISA, ex2.approx.ftz.f32
   }
   return {};
+}
+
+reference::MaskedRow masked_row(gpu::MaskedRow policy) {
+  switch (policy) {
+    case gpu::MaskedRow::zero:
+      return reference::MaskedRow::zero;
+    case gpu::MaskedRow::nan:
+      return reference::MaskedRow::nan;
+    case gpu::MaskedRow::any:
+      break;
+  }
+  return reference::MaskedRow::any;
 }
 
 // Products of f32 storage are added by IEEE operations [B16].
@@ -95,6 +113,12 @@ reference::Arithmetic arithmetic(const gpu::Numerics& numerics, gpu::Format inpu
   result.operand_roundoff = operand_roundoff(numerics, input);
   result.division_roundings = numerics.division == gpu::Division::reciprocal ? 2.01 : 1;
   result.exponential = exponential(numerics.exponential);
+  result.weight = numerics.weight_in_input ? result.input : result.compute;
+  result.weight_sum_rounded = numerics.weight_sum_rounded;
+  result.rescale_lazy = numerics.rescale_lazy_bits * std::log(2.0);
+  result.product_apart = numerics.product_apart;
+  result.masked_nan_ignored = numerics.masked_nan_ignored;
+  result.masked_row = masked_row(numerics.masked_row);
   switch (numerics.clamp_nan) {
     case gpu::ClampNan::propagate:
       result.clamp_nan = reference::ClampNan::propagate;

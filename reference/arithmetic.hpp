@@ -9,9 +9,14 @@ namespace halfulp::reference {
 struct ExponentialModel {
   double ulps = 2;
   double ulps_slope = 0;
+  bool base_2 = false;   // computed as 2^(x log2 e), x log2 e rounded
+  bool flushes = false;  // results below the smallest normal may become zero
 };
 
 enum class ClampNan : std::uint8_t { propagate, to_low, to_high, any };
+
+// What a query without an open key gets.
+enum class MaskedRow : std::uint8_t { zero, nan, any };
 
 // Products added by tensor cores, `products` of them and the accumulator a step: all are truncated
 // towards zero to multiples of 2^(e - alignment_bits), e the largest exponent among them, added
@@ -35,7 +40,7 @@ struct Arithmetic {
   // Where dim is a power of four, 1/sqrt(dim) is applied without rounding; false for an rsqrt that
   // is not known to be exact there [B9].
   bool scale_exact_at_powers_of_four = true;
-  double division_roundings = 1;      // |fl(a/b) - a/b| <= this * u * |a/b|
+  double division_roundings = 1;  // |fl(a/b) - a/b| <= this * u * |a/b|
   ExponentialModel exponential;
   ClampNan clamp_nan = ClampNan::propagate;
 
@@ -48,6 +53,15 @@ struct Arithmetic {
   // Each operand is first rounded to tf32 with this relative error: 2^-11 to nearest, 2^-10 towards
   // zero; 0: operands are taken as they are [B15].
   double operand_roundoff = 0;
+
+  // Softmax (flash_attention). A weight is exp(score - maximum), before the division.
+  Format weight = Format::fp32;     // weights are rounded to it before they multiply v
+  bool weight_sum_rounded = false;  // and the denominator adds the rounded ones
+  std::int64_t rescales = 0;        // times that a sum may be rescaled to another maximum
+  double rescale_lazy = 0;          // a maximum in use may be this far below the true one so far
+  bool product_apart = false;       // the product of some keys is summed from zero, then added
+  MaskedRow masked_row = MaskedRow::zero;
+  bool masked_nan_ignored = false;  // NaN and Inf in k and v of closed keys never show
 };
 
 }  // namespace halfulp::reference

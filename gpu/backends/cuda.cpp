@@ -230,7 +230,7 @@ Fault call(EntryPoint entry, const Problem& problem, Image& image, Memory memory
   CudaWorkspaces workspaces(CudaWorkspaces::Mode::inspected, memory);
   const std::vector<Argument> operands = image.arguments(base);
   const Status status =
-      entry({operands, problem.epsilon, &workspaces, here.stream, problem.settings});
+      entry({operands, problem.epsilon, &workspaces, here.stream, problem.settings, problem.scale});
   if (Fault fault = verdict_of(status, workspaces)) return fault;
   error = copy_out(bytes, base);
   if (error != cudaSuccess) return crashed("the device failed after this call", error);
@@ -331,7 +331,8 @@ Timing time_one(const EntryCall& call, const Problem& problem, const Image& imag
   const Timing timing = timing_of(times_us(repeats, [&] {
     workspaces.rewind();
     if (!status.ok()) return;
-    status = call.entry({operands, problem.epsilon, &workspaces, device().stream, call.settings});
+    status = call.entry(
+        {operands, problem.epsilon, &workspaces, device().stream, call.settings, problem.scale});
   }));
   if (status.ok()) return timing;
   cudaGetLastError();  // of memory that a workspace lacked

@@ -210,8 +210,8 @@ Fault call(const EntryCall& call, const Problem& problem, Image& image, Fill fil
   watch_operands(session, image, problem);
   HostWorkspaces workspaces(session, fill, locks);
   const std::vector<Argument> operands = image.arguments(image.bytes().data());
-  const Status status =
-      call.entry({operands, problem.epsilon, &workspaces, session.stream(), call.settings});
+  const Status status = call.entry(
+      {operands, problem.epsilon, &workspaces, session.stream(), call.settings, problem.scale});
   if (Fault fault = verdict_of(status, session)) return fault;
   if (Fault fault = image.inspect()) return fault;
   return workspaces.inspect();
