@@ -66,12 +66,22 @@ std::int64_t Binding::extent(std::string_view name, std::size_t axis, std::int64
   return size;
 }
 
-Format Binding::storage(std::string_view name) {
+bool Binding::has(std::string_view name) const {
+  return std::any_of(arguments_.operands.begin(), arguments_.operands.end(),
+                     [name](const Argument& argument) {
+                       return argument.operand != nullptr && argument.operand->name == name;
+                     });
+}
+
+Format Binding::storage(std::string_view name, bool with_tf32) {
   const Argument* argument = find(name);
   if (argument == nullptr) return storage_;
   storage_ = argument->operand->format;
-  if (storage_ != Format::f32 && storage_ != Format::f16 && storage_ != Format::bf16) {
-    refuse(name, "format " + std::string(gpu::name(storage_)) + ", needs f32, f16 or bf16");
+  const bool known = storage_ == Format::f32 || storage_ == Format::f16 ||
+                     storage_ == Format::bf16 || (with_tf32 && storage_ == Format::tf32);
+  if (!known) {
+    refuse(name, "format " + std::string(gpu::name(storage_)) + ", needs f32, " +
+                     (with_tf32 ? "tf32, " : "") + "f16 or bf16");
     storage_ = Format::f32;
   }
   return storage_;
@@ -90,13 +100,13 @@ bool Binding::has_extent(const Operand& operand, std::initializer_list<std::int6
   return false;
 }
 
-void Binding::check_strides(const Operand& operand) {
+void Binding::check_strides(const Operand& operand, bool inner_free) {
   for (std::size_t axis = 0; axis < operand.extent.size(); ++axis) {
     const bool moves = operand.extent[axis] > 1;
     const std::int64_t stride = operand.stride[axis];
     const std::string which = "stride " + std::to_string(axis) + " is " + std::to_string(stride);
     if (moves && stride < 0) refuse(operand.name, which + ", needs 0 or more");
-    if (moves && stride != 1 && axis + 1 == operand.extent.size()) {
+    if (moves && stride != 1 && axis + 1 == operand.extent.size() && !inner_free) {
       refuse(operand.name, which + ", the innermost one must be 1");
     }
   }
@@ -106,19 +116,28 @@ void Binding::check_strides(const Operand& operand) {
   }
 }
 
-Tensor Binding::floats(std::string_view name, std::initializer_list<std::int64_t> extent) {
+const Argument* Binding::operand(std::string_view name, std::initializer_list<std::int64_t> extent,
+                                 Format format, bool inner_free) {
   const Argument* argument = find(name);
-  if (argument == nullptr || !error_.empty()) return {};
+  if (argument == nullptr || !error_.empty()) return nullptr;
   const Operand& operand = *argument->operand;
-  if (operand.format != storage_) {
+  if (operand.format != format) {
     refuse(name, "format " + std::string(gpu::name(operand.format)) + ", needs " +
-                     std::string(gpu::name(storage_)) + " like the other operands");
+                     std::string(gpu::name(format)) + " like the other operands");
   }
-  if (!has_extent(operand, extent)) return {};
-  if (operand.count() == 0) return {argument->data, {0, 0}};
-  check_strides(operand);
+  if (!has_extent(operand, extent)) return nullptr;
+  if (operand.count() == 0) return argument;
+  check_strides(operand, inner_free);
   if (argument->data == nullptr) refuse(name, "null pointer for a non-empty operand");
+  return argument;
+}
+
+Tensor Binding::floats(std::string_view name, std::initializer_list<std::int64_t> extent) {
+  const Argument* argument = operand(name, extent, storage_);
+  if (argument == nullptr) return {};
+  const Operand& operand = *argument->operand;
   Tensor tensor{argument->data, {0, 0}};
+  if (operand.count() == 0) return tensor;
   for (std::size_t axis = 0; axis + 1 < operand.extent.size(); ++axis) {
     tensor.stride[axis] = operand.extent[axis] > 1 ? operand.stride[axis] : 0;
   }

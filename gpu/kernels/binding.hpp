@@ -34,24 +34,32 @@ class Binding {
 
   // Size of one axis; refused when negative or above `most`.
   std::int64_t extent(std::string_view name, std::size_t axis, std::int64_t most = INT64_MAX);
-  // Storage format of the float operands; refused unless f32, f16 or bf16.
-  Format storage(std::string_view name);
+  // Storage format of the float operands, that of operand `name`; refused unless f32, f16 or bf16,
+  // or tf32 where `with_tf32`.
+  Format storage(std::string_view name, bool with_tf32 = false);
   // A float operand of these extents: in the storage format, innermost stride 1, not null unless
   // empty.
   Tensor floats(std::string_view name, std::initializer_list<std::int64_t> extent);
+  // Any operand of these extents in this format, for what `floats` does not describe: strides of 0
+  // and more, the innermost one 1 unless `inner_free`, not null unless empty. nullptr when refused.
+  const Argument* operand(std::string_view name, std::initializer_list<std::int64_t> extent,
+                          Format format, bool inner_free = false);
+  // Whether the caller gave an operand of that name at all.
+  bool has(std::string_view name) const;
   // A contiguous i32 operand of `count` elements.
   const std::int32_t* indices(std::string_view name, std::int64_t count);
   // The addend of a denominator; refused unless finite and > 0.
   float epsilon();
+  // Refuses the call: `name` is the argument that is wrong.
+  void refuse(std::string_view name, const std::string& what);
   // Checks that no output shares memory with another operand; returns the first error, or empty.
   std::string finish();
 
  private:
   const Argument* find(std::string_view name);
   bool has_extent(const Operand& operand, std::initializer_list<std::int64_t> extent);
-  void check_strides(const Operand& operand);
+  void check_strides(const Operand& operand, bool inner_free);
   void check_overlap(const Argument& output);
-  void refuse(std::string_view name, const std::string& what);
 
   const Arguments& arguments_;
   Format storage_ = Format::f32;

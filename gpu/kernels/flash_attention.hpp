@@ -2,6 +2,10 @@
 // out = softmax(scale q k^T + mask) v for q (batches, heads, queries, dim), k and v (batches, heads,
 // keys, dim); +0 for a query without an open key.
 #pragma once
+#include <array>
+#include <span>
+#include <string_view>
+
 #include "gpu/kernels/binding.hpp"
 
 namespace halfulp::gpu {
@@ -35,6 +39,31 @@ enum class KeyMask : std::uint8_t {
   documents,
 };
 
+// Words of the setting `mask`: those of kernels that read the mask from memory, and of kernels that
+// have it compiled in.
+std::string_view name(KeyMask mask);
+inline constexpr std::array kFlashMasksInMemory{KeyMask::none, KeyMask::additive};
+inline constexpr std::array kFlashMasksCompiled{KeyMask::none, KeyMask::causal_top_left,
+                                                KeyMask::causal_bottom_right, KeyMask::prefix_lm,
+                                                KeyMask::window};
+inline constexpr std::array kFlashMasksDocuments{KeyMask::documents};
+
+// Most queries and most keys: positions are 32 bits wide, a tile past the last included.
+inline constexpr std::int64_t kFlashSizeMost = INT32_MAX - 4096;
+inline constexpr std::int64_t kFlashDimLeast = 8;
+inline constexpr std::int64_t kFlashDimMost = 256;
+
+// Rows of q and keys that a block takes at a time; the index in a kernel's list of these is the
+// value of its setting `tile`.
+struct FlashTileSize {
+  std::string_view word;
+  int queries = 0, keys = 0;
+};
+// Of online_f32.
+inline constexpr std::array kFlashTilesF32{FlashTileSize{"32x64", 32, 64},
+                                           FlashTileSize{"64x64", 64, 64},
+                                           FlashTileSize{"128x32", 128, 32}};
+
 struct FlashAttention {
   Format storage = Format::f32;  // f32, tf32, f16 or bf16; out is f32 where that is tf32
   std::int64_t batches = 0;
@@ -51,7 +80,11 @@ struct FlashAttention {
 };
 
 // Fills `g` from operands q, k, v, mask (optional) and out; the error names the argument that is
-// wrong. Settings that say which keys are open are read where the kernel's row declares them.
-std::string bind(const Arguments& arguments, FlashAttention& g);
+// wrong. `masks` are the words of the setting `mask` in the kernel's row; without that setting a
+// kernel takes `additive` where there is an operand of that kind, else the first of them. Of
+// `prefix`, `window_left` and `window_right` (0 to INT32_MAX, 0 unless set; prefix from 1 for
+// documents) those are read that the mask has.
+std::string bind(const Arguments& arguments, FlashAttention& g,
+                 std::span<const KeyMask> masks = kFlashMasksInMemory);
 
 }  // namespace halfulp::gpu
