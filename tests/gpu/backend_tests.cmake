@@ -15,6 +15,15 @@ endif()
 
 halfulp_test(gpu_kernels_test
   SOURCES kernels_test.cpp kernels_refusal_test.cpp registry_test.cpp LIBRARIES halfulp_planted)
+# What the registry is compared with.
+file(GLOB kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/gpu/kernels/*.cuh)
+file(GLOB cuda_only_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/gpu/kernels/*.cu)
+halfulp_kernel_entries(entry_points ${kernel_sources} ${cuda_only_sources})
+halfulp_kernel_entries(cuda_only_entry_points ${cuda_only_sources})
+list(JOIN entry_points " " entry_points)
+list(JOIN cuda_only_entry_points " " cuda_only_entry_points)
+set_source_files_properties(registry_test.cpp PROPERTIES COMPILE_DEFINITIONS
+  "HALFULP_ENTRY_POINTS=\"${entry_points}\";HALFULP_CUDA_ONLY_ENTRY_POINTS=\"${cuda_only_entry_points}\"")
 halfulp_test(gpu_backend_host_test
   SOURCES backend_host_test.cpp backend_protocol_test.cpp LIBRARIES halfulp_planted)
 halfulp_test(gpu_backend_cuda_test SOURCES backend_cuda_test.cpp LIBRARIES halfulp_planted
