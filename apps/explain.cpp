@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <new>
 
 #include "apps/command.hpp"
@@ -15,22 +14,6 @@ namespace halfulp::apps {
 
 namespace {
 
-// "0:17": output number and row-major index.
-reference::Element element_of(const std::string& text) {
-  reference::Element element;
-  const char* end = text.data() + text.size();
-  const auto output = std::from_chars(text.data(), end, element.output);
-  const bool colon = output.ec == std::errc{} && output.ptr != end && *output.ptr == ':';
-  const auto index = std::from_chars(colon ? output.ptr + 1 : end, end, element.index);
-  if (!colon || index.ec != std::errc{} || index.ptr != end) {
-    throw UsageError(
-        fmt::format("--element {}: expected OUTPUT:INDEX, such as 0:17 for the 18th element of the "
-                    "first output",
-                    shortened(text)));
-  }
-  return element;
-}
-
 struct Options {
   std::vector<std::string> words;
   std::string element;
@@ -40,13 +23,11 @@ struct Options {
 // In a process of its own, as a large case takes long.
 void explain(const Options& options) {
   const properties::Case c = case_of(options.words);
-  std::optional<reference::Element> element;
-  if (!options.element.empty()) element = element_of(options.element);
   constexpr char kRight = '+', kWrong = '-';  // the first byte of what the process says
   const auto explained = [&]() -> std::string {
     try {
       std::string error;
-      const std::string text = properties::explanation(c, element, error);
+      const std::string text = properties::explanation(c, options.element, error);
       return error.empty() ? kRight + text : kWrong + error;
     } catch (const std::bad_alloc&) {
       return kWrong + std::string("not enough memory for this case here");
@@ -70,7 +51,8 @@ void add_explain(CLI::App& app, int&) {
   add_words(*command, "case", options->words, "a case line, quoted or not")->required();
   command
       ->add_option("--element", options->element,
-                   "OUTPUT:INDEX to explain; default: the element with the largest bound")
+                   "to explain: c[1,17] as reports name it, or OUTPUT:INDEX; default: the one "
+                   "with the largest bound")
       ->check(not_empty());
   command->add_option("--watchdog", options->watchdog_s, "seconds after which it is given up")
       ->check(real(kSecondsMin, kSecondsMax))

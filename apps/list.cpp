@@ -5,6 +5,7 @@
 
 #include "apps/command.hpp"
 #include "apps/option.hpp"
+#include "properties/fields.hpp"
 #include "properties/graph_spec.hpp"
 #include "properties/operation.hpp"
 #include "properties/plan.hpp"
@@ -19,7 +20,7 @@ void print_fields(const properties::Operation& operation) {
   for (const properties::Field& field : operation.fields) {
     std::string accepted(field.words);
     if (field.kind == properties::FieldKind::integer || field.kind == properties::FieldKind::real) {
-      accepted = fmt::format("{:g} to {:g}", field.low, field.high);
+      accepted = properties::range_text(field);
     }
     fmt::print("    {:<9} {}{}; default {}\n", field.name, field.help,
                accepted.empty() ? "" : " (" + accepted + ")",

@@ -55,9 +55,9 @@ CLI::Validator real(double low, double high) {
   const auto check = [low, high](std::string& text) -> std::string {
     double value = 0;
     if (read(text, value) && value >= low && value <= high) return {};
-    return fmt::format("{}: expected a number from {:g} to {:g}", shortened(text), low, high);
+    return fmt::format("{}: expected a number from {} to {}", shortened(text), low, high);
   };
-  return CLI::Validator(check, fmt::format("in {:g} to {:g}", low, high));
+  return CLI::Validator(check, fmt::format("in {} to {}", low, high));
 }
 
 CLI::Validator not_empty() {

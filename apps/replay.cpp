@@ -29,9 +29,6 @@ std::vector<properties::Case> cases_of(const Options& options) {
     std::string error;
     cases = properties::read_cases(options.words.front(), {gpu::Backend::host}, error);
     if (!error.empty()) throw UsageError(error);
-    if (cases.empty()) {
-      throw UsageError(shortened(options.words.front()) + ": holds no case line");
-    }
   } else {
     cases.push_back(case_of(options.words));
   }

@@ -240,6 +240,7 @@ std::string complete(CampaignOptions& options) {
     lines = read_case_lines(options.from, error);
   }
   if (!error.empty()) return error;
+  if (!options.from.empty() && lines.empty()) return no_case_line(options.from);
   const bool any_backend = options.backends.empty();
   options.states = backend_states();
   if (options.backends.empty()) {
@@ -259,7 +260,8 @@ std::string complete(CampaignOptions& options) {
   }
   // A line of the user's file that names a backend which is absent is skipped, not passed over.
   const bool all = any_backend && !options.from.empty();
-  for (Case& c : on_backends(lines, options.backends)) {
+  const Unbuilt unbuilt = options.from.empty() ? Unbuilt::left_out : Unbuilt::kept;
+  for (Case& c : on_backends(lines, options.backends, unbuilt)) {
     const bool asked = std::ranges::find(options.backends, backend_of(c.text("backend"))) !=
                        options.backends.end();
     if ((asked || all) && matches(options.filters, c.operation, c.kernel)) {

@@ -5,14 +5,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "properties/compare.hpp"
+#include "properties/fields.hpp"
 #include "properties/outputs.hpp"
 #include "properties/report.hpp"
 #include "properties/setup.hpp"
+#include "properties/spec.hpp"
 #include "properties/translate.hpp"
 
 namespace halfulp::properties {
@@ -36,6 +40,12 @@ double value_at(const gpu::Operand& operand, std::int64_t index) {
   return reference::decode(reference_format(operand.format), bits);
 }
 
+// Integers in full: 16777217 is not 1.67772e+07.
+std::string brief(double value) {
+  const bool whole = std::fabs(value) < 1e15 && std::trunc(value) == value;
+  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value);
+}
+
 std::string input_text(const gpu::Operand& operand) {
   const std::int64_t count = operand.count();
   double lo = std::numeric_limits<double>::infinity();
@@ -44,7 +54,7 @@ std::string input_text(const gpu::Operand& operand) {
   std::vector<std::string> shown;
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = value_at(operand, i);
-    if (i < kShown) shown.push_back(fmt::format("{:.6g}", value));
+    if (i < kShown) shown.push_back(brief(value));
     zeros += value == 0;
     not_finite += !std::isfinite(value);
     if (std::isfinite(value)) {
@@ -54,7 +64,7 @@ std::string input_text(const gpu::Operand& operand) {
   }
   std::string text = fmt::format("  {:<12} {}", operand.name, sizes(operand));
   if (count == 0) return text + ", empty\n";
-  if (lo <= hi) text += fmt::format(", {:.6g} to {:.6g}", lo, hi);
+  if (lo <= hi) text += fmt::format(", {} to {}", brief(lo), brief(hi));
   if (zeros > 0) text += fmt::format(", {} zeros", zeros);
   if (not_finite > 0) text += fmt::format(", {} NaN or infinite", not_finite);
   return text + fmt::format("\n               {}{}\n", fmt::join(shown, " "),
@@ -132,22 +142,75 @@ std::string element_text(const Setup& setup, const gpu::Problem& problem,
   return text;
 }
 
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, trouble] = std::from_chars(text.data(), end, value);
+  return trouble == std::errc{} && rest == end ? std::optional(value) : std::nullopt;
+}
+
+// "c[1,17]": the name of an output and an index for each of its axes.
+std::optional<reference::Element> printed_element(const std::vector<const gpu::Operand*>& outputs,
+                                                  std::string_view text) {
+  const std::size_t open = text.find('[');
+  if (open == std::string_view::npos || text.back() != ']') return std::nullopt;
+  const std::string_view name = text.substr(0, open);
+  const auto found = std::ranges::find_if(
+      outputs, [name](const gpu::Operand* output) { return output->name == name; });
+  if (found == outputs.end()) return std::nullopt;
+  const std::vector<std::string_view> indices =
+      split(text.substr(open + 1, text.size() - open - 2), ',');
+  if (indices.size() != (*found)->extent.size()) return std::nullopt;
+  reference::Element element{static_cast<int>(found - outputs.begin()), 0};
+  for (std::size_t axis = 0; axis < indices.size(); ++axis) {
+    const std::optional<std::int64_t> index = number(indices[axis]);
+    const std::int64_t extent = (*found)->extent[axis];
+    if (!index || *index < 0 || *index >= extent) return std::nullopt;
+    element.index = element.index * extent + *index;
+  }
+  return element;
+}
+
+// "0:17": an output's number and a row-major index.
+std::optional<reference::Element> numbered_element(const std::vector<const gpu::Operand*>& outputs,
+                                                   std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::optional<std::int64_t> output = number(text.substr(0, colon));
+  const std::optional<std::int64_t> index = number(text.substr(colon + 1));
+  if (!output || !index || *output < 0 || *output >= std::ssize(outputs)) return std::nullopt;
+  if (*index < 0 || *index >= outputs[static_cast<std::size_t>(*output)]->count()) {
+    return std::nullopt;
+  }
+  return reference::Element{static_cast<int>(*output), *index};
+}
+
+// What the case has, for whoever asked for something else.
+std::string no_such_element(const std::vector<const gpu::Operand*>& outputs,
+                            std::string_view text) {
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i]->count() == 0) continue;
+    known.push_back(fmt::format("{}[{}] to {}[{}], or {}:0 to {}:{}", outputs[i]->name,
+                                fmt::join(logical_index(*outputs[i], 0), ","), outputs[i]->name,
+                                fmt::join(logical_index(*outputs[i], outputs[i]->count() - 1), ","),
+                                i, i, outputs[i]->count() - 1));
+  }
+  return fmt::format("--element {}: the case has no such element; it has {}", shown(text),
+                     known.empty() ? "none" : fmt::format("{}", fmt::join(known, "; ")));
+}
+
 }  // namespace
 
-std::string explanation(const Case& c, std::optional<reference::Element> element,
-                        std::string& error) {
+std::string explanation(const Case& c, std::string_view asked, std::string& error) {
   const Setup setup = set_up(c);
   const gpu::Problem problem = setup.operation->materialise(c);
   const auto outputs = output_operands(problem);
-  if (element) {
-    const bool known = element->output >= 0 && element->output < static_cast<int>(outputs.size());
-    const std::int64_t count =
-        known ? outputs[static_cast<std::size_t>(element->output)]->count() : 0;
-    if (element->index < 0 || element->index >= count) {
-      error = fmt::format("--element {}:{}: the case has no such element", element->output,
-                          element->index);
-      return {};
-    }
+  std::optional<reference::Element> element = printed_element(outputs, asked);
+  if (!element) element = numbered_element(outputs, asked);
+  if (!element && !asked.empty()) {
+    error = no_such_element(outputs, asked);
+    return {};
   }
   std::string text = fmt::format("{}\n{}\n{} declares {}\n\ninputs\n", print(c),
                                  setup.operation->summary, c.kernel, gpu::describe(setup.numerics));

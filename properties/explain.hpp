@@ -1,17 +1,16 @@
 // What a case asks and what is true of it, without running a kernel: the inputs, the answer, the
 // bound and its terms.
 #pragma once
-#include <optional>
 #include <string>
+#include <string_view>
 
 #include "properties/case.hpp"
-#include "reference/answer.hpp"
 
 namespace halfulp::properties {
 
-// The explained element is `element`, or the one with the largest bound. `error` names an element
-// that does not exist; the text is then empty.
-std::string explanation(const Case& c, std::optional<reference::Element> element,
-                        std::string& error);
+// The explained element is `element`, or for an empty text the one with the largest bound: "c[1,17]"
+// as reports print it, or "0:17" for the row-major index 17 of output 0. `error` says what is wrong
+// with it, or that the case has no such element; the explanation is then empty.
+std::string explanation(const Case& c, std::string_view element, std::string& error);
 
 }  // namespace halfulp::properties

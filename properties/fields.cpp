@@ -99,7 +99,7 @@ std::vector<Field> with_common_fields(std::span<const Field> own, CommonWords wo
   fields.push_back({.name = "layout",
                     .kind = FieldKind::spec,
                     .fallback = "packed",
-                    .help = "packed, gap:G, permuted, broadcast, offset:K or mixed"});
+                    .help = "packed, gap:G, every:N, permuted, broadcast, offset:K or mixed"});
   fields.push_back({.name = "order",
                     .kind = FieldKind::word,
                     .fallback = "round_robin",
@@ -140,12 +140,19 @@ std::string shown(std::string_view text) {
   return text.size() <= kShownBytes ? result : result + "...";
 }
 
+std::string range_text(const Field& field) {
+  if (field.kind == FieldKind::integer) {
+    return integer_text(field.low) + " to " + integer_text(field.high);
+  }
+  return plain(field.low) + " to " + plain(field.high);
+}
+
 std::string accepted(const Field& field) {
   switch (field.kind) {
     case FieldKind::integer:
-      return "an integer from " + integer_text(field.low) + " to " + integer_text(field.high);
+      return "an integer from " + range_text(field);
     case FieldKind::real:
-      return "a number from " + plain(field.low) + " to " + plain(field.high);
+      return "a number from " + range_text(field);
     case FieldKind::word:
       return "one of " + join(split(field.words, '|'), ", ");
     case FieldKind::spec:

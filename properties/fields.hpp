@@ -34,6 +34,8 @@ std::string canonical_value(const Field& field, std::string_view text, std::stri
 inline constexpr std::size_t kShownBytes = 60;
 std::string shown(std::string_view text);
 
+// "0 to 16777216": of an integer or a real field.
+std::string range_text(const Field& field);
 // "an integer from 0 to 512", "one of f32, f16, bf16".
 std::string accepted(const Field& field);
 

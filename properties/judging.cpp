@@ -200,6 +200,10 @@ void Judging::finish(Judgement& judgement) {
   judgement.verdict = Verdict::pass;
   if (!powers.empty()) judgement.reason = "no power in " + powers;
   if (powerless) judgement.verdict = Verdict::powerless;
+  if (elements_ == 0) {
+    judgement.verdict = Verdict::powerless;
+    judgement.reason = "no output elements: only what a kernel touches was checked";
+  }
   if (failed_ > 0) {
     judgement.verdict = Verdict::fail;
     judgement.reason = fmt::format("{} of {} elements", failed_, elements_);

@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "properties/assert.hpp"
+#include "properties/fields.hpp"
 #include "properties/operation.hpp"
 #include "properties/setup.hpp"
 
@@ -157,27 +158,38 @@ std::vector<CaseLine> read_case_lines(const std::string& file, std::string& erro
   return lines;
 }
 
+std::string no_case_line(const std::string& file) {
+  return fmt::format("{}: holds no case line", shown(file));
+}
+
 std::vector<Case> on_backends(const std::vector<CaseLine>& lines,
-                              const std::vector<gpu::Backend>& backends) {
+                              const std::vector<gpu::Backend>& backends, Unbuilt unbuilt) {
   std::vector<Case> cases;
+  const auto add = [&cases](const Case& c, gpu::Backend backend) {
+    cases.push_back(c);
+    cases.back().set("backend", std::string(gpu::name(backend)));
+  };
   for (const CaseLine& line : lines) {
     if (line.names_backend) {
       cases.push_back(line.value);
       continue;
     }
     const gpu::Kernel* kernel = gpu::find_kernel(line.value.operation, line.value.kernel);
+    const std::size_t before = cases.size();
     for (const gpu::Backend backend : backends) {
-      if (!built_for(*kernel, backend)) continue;
-      cases.push_back(line.value);
-      cases.back().set("backend", std::string(gpu::name(backend)));
+      if (built_for(*kernel, backend)) add(line.value, backend);
     }
+    const bool none = cases.size() == before && !backends.empty();
+    if (none && unbuilt == Unbuilt::kept) add(line.value, backends.front());
   }
   return cases;
 }
 
 std::vector<Case> read_cases(const std::string& file, const std::vector<gpu::Backend>& backends,
                              std::string& error) {
-  return on_backends(read_case_lines(file, error), backends);
+  const std::vector<CaseLine> lines = read_case_lines(file, error);
+  if (error.empty() && lines.empty()) error = no_case_line(file);
+  return on_backends(lines, backends, Unbuilt::kept);
 }
 
 const char* fixtures_asked() {

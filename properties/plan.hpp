@@ -37,11 +37,15 @@ struct CaseLine {
   bool names_backend = false;
 };
 std::vector<CaseLine> read_case_lines(const std::string& file, std::string& error);
+// What is wrong with a user's file that has none.
+std::string no_case_line(const std::string& file);
 // A line that names no backend stands for one case on each of `backends` that its kernel is built
-// for.
+// for. Where it is built for none of them the line is left out, or kept as a case on the first of
+// them, which is then skipped with its reason.
+enum class Unbuilt : std::uint8_t { left_out, kept };
 std::vector<Case> on_backends(const std::vector<CaseLine>& lines,
-                              const std::vector<gpu::Backend>& backends);
-// Both.
+                              const std::vector<gpu::Backend>& backends, Unbuilt unbuilt);
+// Both, every line kept. A file without any line is an error.
 std::vector<Case> read_cases(const std::string& file, const std::vector<gpu::Backend>& backends,
                              std::string& error);
 

@@ -9,8 +9,8 @@
 //   is powerless.
 // Random signs need no impostor of their own: an accepted interval that holds x and -x holds 0.
 // An impostor that is right is no impostor: zeros for nodes without edges, a constant for a
-// constant answer. Such a case still fails garbage, poison and NaN. Empty outputs are right when
-// nothing is written.
+// constant answer. Such a case still fails garbage, poison and NaN. A case without any
+// output element is powerless too (properties/judging.cpp): guards alone can fail it.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -17,7 +17,7 @@ std::string scratch(const std::string& name) {
 TEST(CliHostile, TimesAndCountsAreWithinRanges) {
   for (const char* value : {"nan", "inf", "1e10", "1e300", "0", "-1", "1x"}) {
     const std::string text(value);
-    const std::string says = text + ": expected a number from 0.001 to 1e+06";
+    const std::string says = text + ": expected a number from 0.001 to 1000000";
     expect_usage_error("check --watchdog " + text, says);
     expect_usage_error("replay vector_add scalar --watchdog " + text, says);
     expect_usage_error("shrink vector_add scalar --seconds " + text, says);

@@ -45,6 +45,12 @@ TEST(Cli, BadInputIsOneLineThatNamesIt) {
   expect_usage_error("replay /no/such/file.cases", "/no/such/file.cases");
   expect_usage_error("explain vector_add scalar n=3 --element 0:3", "0:3");
   expect_usage_error("explain vector_add scalar n=3 --element zero", "zero");
+  expect_usage_error("explain vector_add scalar n=3 --element 'z[3]'", "z[0] to z[2]");
+  expect_usage_error("explain matmul tile m=2 n=2 k=1 --element 'c[1]'", "c[1]");
+  expect_usage_error("explain matmul tile m=2 n=2 k=1 --element 'c[1,2]'", "c[1,2]");
+  expect_usage_error("explain vector_add scalar n=0 --element 'z[0]'", "it has none");
+  expect_usage_error("check --from /dev/null", "/dev/null: holds no case line");
+  expect_usage_error("replay /dev/null", "/dev/null: holds no case line");
   expect_usage_error("check no_such_kernel", "no_such_kernel");
   expect_usage_error("check --time soon", "--time soon");
   expect_usage_error("check --seed 0xzz", "--seed 0xzz");
@@ -107,6 +113,27 @@ TEST(Cli, ExplainsTheElementAskedFor) {
   const std::size_t explained = result.out.find("z[1]\n");
   ASSERT_NE(explained, std::string::npos) << result.out;
   EXPECT_TRUE(has(result.out.substr(explained), "bound     " + bound.substr(0, 3))) << result.out;
+}
+
+TEST(Cli, ExplainsAnElementByTheNameThatReportsGiveIt) {
+  const std::string line = "explain matmul tile m=3 n=4 k=5 fill=normal --element ";
+  const Ran named = halfulp(line + "'c[1,2]'");
+  EXPECT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_TRUE(has(named.out, "\nc[1,2]\n")) << named.out;
+  EXPECT_EQ(named.out, halfulp(line + "0:6").out);
+  EXPECT_NE(named.out, halfulp(line + "0:7").out);
+}
+
+TEST(Cli, IntegersArePrintedInFull) {
+  EXPECT_TRUE(has(halfulp("list --fields matmul").out, "0 to 16777216"));
+  EXPECT_TRUE(has(halfulp("check --help").out, "1000000"));
+  EXPECT_FALSE(has(halfulp("check --help").out, "e+"));
+}
+
+TEST(Cli, AnEmptyProblemHasNoPower) {
+  const Ran ran = halfulp("replay matmul tile m=0 n=3 k=2");
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_TRUE(has(ran.out, "powerless: no output elements")) << ran.out;
 }
 
 TEST(Cli, CheckExitsByVerdicts) {

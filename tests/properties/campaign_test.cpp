@@ -121,12 +121,34 @@ TEST(Plan, CaseFilesNameTheLineThatIsWrong) {
   EXPECT_EQ(error, "");
   ASSERT_EQ(cases.size(), 2u);  // the fake is not built for host-checked
   EXPECT_EQ(cases[1].text("backend"), "cuda");
+  // Built for none of the backends: kept, to be skipped with its reason.
+  const auto unbuilt = read_cases(file, {gpu::Backend::host_checked}, error);
+  ASSERT_EQ(unbuilt.size(), 2u);
+  EXPECT_EQ(unbuilt[0].text("backend"), "host-checked");
   std::ofstream(file, std::ios::app) << "vector_add fake_right n=-1\n";
   read_cases(file, {gpu::Backend::host}, error);
   EXPECT_EQ(error.find(file + ":5: n=-1"), 0u) << error;
   error.clear();
   read_cases(file + ".missing", {}, error);
   EXPECT_NE(error, "");
+}
+
+TEST(Campaign, LinesOfTheUsersFileAreSkippedAndNotDropped) {
+  const std::string file = ::testing::TempDir() + "/unbuilt_test.cases";
+  std::ofstream(file) << "vector_add fake_right n=3\n";
+  CampaignOptions options;
+  options.from = file;
+  options.backends = {gpu::Backend::host_checked};
+  ASSERT_EQ(complete(options), "");
+  const CampaignResult result = run_campaign(options, [](const Progress&) {});
+  EXPECT_EQ(result.total.cases, 1);
+  EXPECT_EQ(result.total[Verdict::skipped], 1);
+  ASSERT_EQ(result.rows.size(), 1u);
+  EXPECT_EQ(result.rows[0].skip_reason, "fake_right is not built for host-checked");
+  std::ofstream{file} << "# nothing\n";
+  CampaignOptions empty;
+  empty.from = file;
+  EXPECT_EQ(complete(empty), file + ": holds no case line");
 }
 
 CampaignOptions fakes(std::int64_t cases) {

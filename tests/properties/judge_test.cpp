@@ -44,8 +44,11 @@ TEST(Judge, AWrongElementIsNamedWithItsEnclosure) {
   EXPECT_GE(judgement.exact_checked, 1);
 }
 
-TEST(Judge, EmptyOutputsPass) {
-  EXPECT_EQ(judge_line("vector_add fake_right n=0").verdict, Verdict::pass);
+TEST(Judge, EmptyOutputsHaveNoPower) {
+  const Judgement judgement = judge_line("vector_add fake_right n=0");
+  EXPECT_EQ(judgement.verdict, Verdict::powerless);
+  EXPECT_EQ(judgement.reason, "no output elements: only what a kernel touches was checked");
+  EXPECT_GE(judgement.launches, 2);
 }
 
 TEST(Judge, WhatCannotRunIsSkipped) {
