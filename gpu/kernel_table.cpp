@@ -4,6 +4,7 @@
 #include "gpu/kernel_table.hpp"
 
 #include "gpu/kernel_entries.hpp"  // generated: declares every entry point in every build
+#include "gpu/kernels/flash_attention.hpp"
 #include "gpu/kernels/matmul.hpp"
 
 namespace halfulp::gpu {
@@ -99,6 +100,21 @@ Numerics library_multiplication() {
 std::vector<Parameter> streamk_parameters(bool resident = false) {
   return matmul_parameters({{.name = "programs", .words = {}, .high = 65536, .resident = resident},
                             {.name = "two_tile", .words = {}, .high = 1}});
+}
+
+// Softmax attention in fp32: one division at the end.
+Numerics softmax(Exponential exponential) {
+  return {.product_rounded = false,
+          .scale = Scale::reciprocal,
+          .exponential = exponential,
+          .division = Division::ieee};
+}
+
+// A launch parameter `mask`: what the kernel can be told of the keys that are open.
+Parameter flash_mask(std::span<const KeyMask> masks) {
+  Parameter parameter{.name = "mask", .words = {}, .high = std::ssize(masks) - 1};
+  for (const KeyMask mask : masks) parameter.words.push_back(name(mask));
+  return parameter;
 }
 
 }  // namespace
@@ -216,6 +232,15 @@ std::vector<Kernel> kernel_table() {
        streamk_parameters()},
       {"matmul", "cublas", "cuBLAS, which chooses its own algorithm", library_multiplication(),
        kMatmulStorage, kMatmulEdges, HALFULP_CUBLAS_ENTRY(matmul_cublas)},
+
+      {"flash_attention",
+       "naive",
+       "unfused: scores, weights and their sums in workspaces",
+       softmax(Exponential::expf),
+       kStorage,
+       {4, 32, 128},
+       HALFULP_ENTRIES(flash_attention_naive),
+       {flash_mask(kFlashMasksInMemory)}},
   };
 }
 

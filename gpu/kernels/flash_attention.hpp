@@ -1,6 +1,6 @@
 // flash_attention: its arguments, shared by the launchers of every variant.
-// out = softmax(scale q k^T + mask) v for q (batches, heads, queries, dim), k and v (batches, heads,
-// keys, dim); +0 for a query without an open key.
+// out = softmax(scale q k^T + mask) v for q and out (batches, heads, queries, dim), k and v
+// (batches, heads, keys, dim); +0 for a query without an open key.
 #pragma once
 #include <array>
 #include <span>

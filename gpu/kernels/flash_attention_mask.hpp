@@ -1,15 +1,19 @@
-// Which keys a query sees, as functors that are compiled into kernels, and what that makes of tiles.
+// Which keys a query sees, as functors that are compiled into kernels, and what that makes of
+// tiles.
 //
 // A mask is a type with these three, for queries i and keys j from 0:
-//   bool open(std::int32_t i, std::int32_t j)   whether query i sees key j
-//   KeyRange keys_of(const FlashTile& tile)     no query of the tile sees a key outside of it; may be
-//                                               larger, and reach past the keys that there are
-//   TileClass classify(const FlashTile& tile)   skipped where no pair of the tile is open, full where
-//                                               all are, else partial, which is always right to say
-// A tile counts the queries and keys that exist: one past the last key is closed whatever its class.
+//   bool open(std::int32_t i, std::int32_t j)
+//       whether query i sees key j
+//   KeyRange keys_of(const FlashTile& tile)
+//       no query of the tile sees a key outside of it; it may be larger, and leave the tile
+//   TileClass classify(const FlashTile& tile)
+//       skipped where no pair of the tile is open, full where all are, else partial; a mask that
+//       cannot tell says partial
+// A tile counts the queries and keys that exist: one past the last key is closed whatever its
+// class.
 //
-//   const KeyRange tiles = key_tiles<kKeys>(mask, row0, rows, g.keys);
-//   for (std::int64_t key0 = tiles.begin; key0 < tiles.end; key0 += kKeys) {
+//   const KeyRange seen = key_tiles<kKeys>(mask, row0, rows, g.keys);
+//   for (std::int64_t key0 = seen.begin; key0 < seen.end; key0 += kKeys) {
 //     const FlashTile tile{row0, rows, key0, min(g.keys - key0, std::int64_t{kKeys})};
 //     const TileClass kind = mask.classify(tile);
 //     if (kind == TileClass::skipped) continue;
@@ -27,7 +31,8 @@ namespace halfulp::gpu::HALFULP_BUILD {
 
 enum class TileClass : std::uint8_t { skipped, partial, full };
 
-// Queries first_query ... + queries - 1 and keys first_key ... + keys - 1; neither is empty.
+// Queries first_query ... + queries - 1 and keys first_key ... + keys - 1; neither is empty but for
+// keys_of.
 struct FlashTile {
   std::int64_t first_query = 0, queries = 0;
   std::int64_t first_key = 0, keys = 0;
@@ -41,9 +46,9 @@ struct KeyRange {
   std::int64_t begin = 0, end = 0;
 };
 
-// Of masks where the keys that query i sees are those from begin(i) to end(i) - 1, and neither of
-// the two falls as i grows: the class of a tile from the ranges of its first and last query, if every
-// key between is seen by one of the queries.
+// The class of a tile from the keys that its first and its last query see, where every query sees
+// one range of keys, neither end of which falls as queries grow, and every key between the first
+// begin and the last end is seen by one of them.
 __host__ __device__ inline TileClass classify_ranges(const FlashTile& tile, const KeyRange& first,
                                                      const KeyRange& last) {
   if (tile.first_key >= last.end || tile.last_key() < first.begin) return TileClass::skipped;
