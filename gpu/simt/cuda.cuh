@@ -73,6 +73,12 @@ __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 #define HALFULP_LDMATRIX(suffix, qualifier)                                                      \
   __device__ __forceinline__ void ldmatrix_x1##suffix(unsigned(&r)[1], const void* row) {        \
     asm volatile("ldmatrix.sync.aligned.m8n8.x1" qualifier ".shared.b16 {%0}, [%1];"             \

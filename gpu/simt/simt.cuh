@@ -43,6 +43,7 @@
 //   simt::Status
 //                                        stream: void*, a cudaStream_t under nvcc, a simt::Session*
 //                                        on the host
+//   simt::exp2_approx(x)                 ex2.approx.ftz.f32
 //   simt::resident_blocks(kernel, block, shared_bytes, stream) -> int: how many blocks run at once
 // All of simt:: is namespace halfulp::gpu::simt.
 //

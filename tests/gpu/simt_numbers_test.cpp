@@ -159,4 +159,23 @@ TEST(SimtNumbers, IntrinsicsAreAsInexactAsDocumented) {
   EXPECT_EQ(__fdividef(0.0f, 3.0f), 0.0f);
 }
 
+TEST(SimtNumbers, BaseTwoExponentialIsAsInexactAsDocumented) {
+  using halfulp::gpu::simt::exp2_approx;
+  int worst = 0;
+  for (int i = 1; i <= 5000; ++i) {
+    const float x = static_cast<float>(i) * 0x1.9p-7f;
+    for (const float argument : {x, -x}) {
+      worst = std::max(worst, ulps_between(exp2_approx(argument), std::exp2(argument)));
+    }
+  }
+  EXPECT_EQ(worst, 2);
+  EXPECT_EQ(exp2_approx(0.0f), 1.0f);
+  EXPECT_EQ(exp2_approx(-0x1p-127f), 1.0f);
+  EXPECT_EQ(exp2_approx(-126.5f), 0.0f);
+  EXPECT_GT(exp2_approx(-125.5f), 0.0f);
+  EXPECT_EQ(exp2_approx(-INFINITY), 0.0f);
+  EXPECT_EQ(exp2_approx(INFINITY), INFINITY);
+  EXPECT_TRUE(std::isnan(exp2_approx(NAN)));
+}
+
 }  // namespace

@@ -73,3 +73,17 @@ T __ldg(const T* address) {
 }
 
 }  // namespace HALFULP_SIMT_COPY
+
+namespace halfulp::gpu::simt {
+inline namespace HALFULP_SIMT_COPY {
+
+// 2 ulp, exactly 1 at 0; arguments and results below the normal range are zero [PTX ISA,
+// ex2.approx.ftz.f32].
+inline float exp2_approx(float x) {
+  if (fabsf(x) < 0x1p-126f) return 1.0f;
+  const float y = documented_error(static_cast<float>(exp2(static_cast<double>(x))), 2, x);
+  return y < 0x1p-126f ? 0.0f : y;
+}
+
+}  // namespace HALFULP_SIMT_COPY
+}  // namespace halfulp::gpu::simt
