@@ -5,6 +5,7 @@
 
 #include "gpu/kernel_entries.hpp"  // generated: declares every entry point in every build
 #include "gpu/kernels/flash_attention.hpp"
+#include "gpu/kernels/flash_attention_mma.hpp"
 #include "gpu/kernels/matmul.hpp"
 
 namespace halfulp::gpu {
@@ -115,6 +116,55 @@ Parameter flash_mask(std::span<const KeyMask> masks) {
   Parameter parameter{.name = "mask", .words = {}, .high = std::ssize(masks) - 1};
   for (const KeyMask mask : masks) parameter.words.push_back(name(mask));
   return parameter;
+}
+
+// Online softmax on tensor cores: 2^x of scores less the maximum, weights in the input's format for
+// the second product, in full for their sum. `apart`: a tile's product is summed from zero.
+Numerics softmax_mma(bool apart) {
+  return {.product_rounded = false,
+          .scale = Scale::reciprocal,
+          .exponential = Exponential::exp2f_fast,
+          .division = Division::reciprocal,
+          .tensor_cores = true,
+          .operand_rounding = OperandRounding::truncated,  // tf32, by the instruction itself
+          .weight_in_input = true,
+          .rescaled = true,
+          .product_apart = apart};
+}
+
+const std::vector<int> kFlashMmaEdges{8, 16, 32, 64, 128};
+
+Parameter flash_mma_tile() {
+  Parameter tile{.name = "tile", .words = {}, .high = std::ssize(kFlashTilesMma) - 1};
+  for (const FlashTileSize& size : kFlashTilesMma) tile.words.push_back(size.word);
+  return tile;
+}
+
+Kernel flash_mma(std::string_view kernel, Format storage, bool apart,
+                 const std::array<EntryPoint, kBackends>& entry) {
+  return {"flash_attention",
+          kernel,
+          apart ? "online softmax on tensor cores, a tile's product with v apart, then added"
+                : "online softmax on tensor cores, products with v through the accumulator",
+          softmax_mma(apart),
+          {storage},
+          kFlashMmaEdges,
+          entry,
+          {flash_mask(kFlashMasksInMemory), flash_mma_tile()}};
+}
+
+// A launch parameter `tile`: queries and keys that a block takes at a time.
+Parameter flash_tile(std::span<const FlashTileSize> tiles) {
+  Parameter parameter{.name = "tile", .words = {}, .high = std::ssize(tiles) - 1};
+  for (const FlashTileSize& tile : tiles) parameter.words.push_back(tile.word);
+  return parameter;
+}
+
+// The same over tiles of keys, with a running maximum.
+Numerics online_softmax(Exponential exponential) {
+  Numerics numerics = softmax(exponential);
+  numerics.rescaled = true;
+  return numerics;
 }
 
 }  // namespace
@@ -241,6 +291,22 @@ std::vector<Kernel> kernel_table() {
        {4, 32, 128},
        HALFULP_ENTRIES(flash_attention_naive),
        {flash_mask(kFlashMasksInMemory)}},
+      {"flash_attention",
+       "online_f32",
+       "online softmax over tiles of keys, fp32 FMA",
+       online_softmax(Exponential::exp2f),
+       kStorage,
+       {8, 32, 64, 128},
+       HALFULP_ENTRIES(flash_attention_online_f32),
+       {flash_mask(kFlashMasksInMemory), flash_tile(kFlashTilesF32)}},
+      flash_mma("mma_tf32", Format::tf32, false, HALFULP_ENTRIES(flash_attention_mma_tf32)),
+      flash_mma("mma_f16", Format::f16, false, HALFULP_ENTRIES(flash_attention_mma_f16)),
+      flash_mma("mma_bf16", Format::bf16, false, HALFULP_ENTRIES(flash_attention_mma_bf16)),
+      flash_mma("mma_tf32_added", Format::tf32, true,
+                HALFULP_ENTRIES(flash_attention_mma_tf32_added)),
+      flash_mma("mma_f16_added", Format::f16, true, HALFULP_ENTRIES(flash_attention_mma_f16_added)),
+      flash_mma("mma_bf16_added", Format::bf16, true,
+                HALFULP_ENTRIES(flash_attention_mma_bf16_added)),
   };
 }
 

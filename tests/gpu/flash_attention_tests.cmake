@@ -2,4 +2,7 @@
 add_library(halfulp_flash_attention_problems STATIC flash_attention_problems.cpp)
 target_link_libraries(halfulp_flash_attention_problems PUBLIC halfulp_gpu)
 halfulp_test(gpu_flash_attention_test SOURCES flash_attention_naive_test.cpp
+  flash_attention_online_f32_test.cpp
+  LIBRARIES halfulp_flash_attention_problems)
+halfulp_test(gpu_flash_attention_mma_test SOURCES flash_attention_mma_test.cpp
   LIBRARIES halfulp_flash_attention_problems)

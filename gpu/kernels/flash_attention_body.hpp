@@ -1,0 +1,339 @@
+// flash_attention on tensor cores: the kernel, for any mask functor of flash_attention_mask.hpp,
+// and its launcher.
+//
+//   launch_flash_mma<kApart, Formats...>(launcher, arguments, g, mask);
+//
+// A block has kWarpRows rows of q a warp. Tiles of kKeys keys pass through shared memory: parts of
+// k, then parts of v, in a ring of kStages stages that cp.async fills ahead. Tiles that the mask
+// skips are not visited, and elements are masked one by one only in tiles that it calls partial or
+// that stick out.
+//
+// Part of a kernel's translation unit, like access.hpp.
+#pragma once
+#include <type_traits>
+
+#include "gpu/kernels/flash_attention_body_softmax.hpp"
+#include "gpu/kernels/flash_attention_mask.hpp"
+#include "gpu/kernels/launch.hpp"
+
+namespace halfulp::gpu::HALFULP_BUILD {
+
+// No mask, or one in memory.
+struct MaskInMemory : NoMask {};
+
+// The tiles of keys that some of a block's rows see.
+template <int kKeys, class Mask>
+struct FlashTiles {
+  FlashTile tile;
+  std::int64_t end = 0;
+  std::int64_t keys = 0;
+  TileClass kind = TileClass::full;
+
+  __device__ FlashTiles(const Mask& mask, std::int64_t row0, std::int64_t rows, std::int64_t count)
+      : keys(count) {
+    const KeyRange seen = key_tiles<kKeys>(mask, row0, rows, keys);
+    tile = {row0, rows, seen.begin, 0};
+    end = seen.end;
+    settle(mask);
+  }
+  __device__ bool done() const { return tile.first_key >= end; }
+  __device__ void advance(const Mask& mask) {
+    tile.first_key += kKeys;
+    settle(mask);
+  }
+  // Whether elements have to be masked.
+  __device__ bool partial() const { return kind == TileClass::partial || tile.keys < kKeys; }
+
+ private:
+  // Moves on to a tile that is not skipped.
+  __device__ void settle(const Mask& mask) {
+    for (; !done(); tile.first_key += kKeys) {
+      tile.keys = min(keys - tile.first_key, std::int64_t{kKeys});
+      kind = mask.classify(tile);
+      if (kind != TileClass::skipped) return;
+    }
+  }
+};
+
+// The ring of stages. While one is used, the copies of the kStages - 1 after it are under way.
+template <class Shape, class Mask>
+class FlashStages {
+ public:
+  using Tiles = FlashTiles<Shape::kKeys, Mask>;
+
+  __device__ FlashStages(const FlashAttention& g, const FlashHead& head, const Mask& mask,
+                         const Tiles& tiles, unsigned char* stages)
+      : k_(g.k, head, static_cast<int>(g.dim)),
+        v_(g.v, head, static_cast<int>(g.dim)),
+        mask_(mask),
+        tiles_(tiles),
+        stages_(stages) {}
+
+  // Begins the first copies; copies that are already under way land with them.
+  __device__ void start() {
+    SIMT_UNROLL
+    for (int i = 0; i + 1 < Shape::kStages; ++i) fill();
+  }
+  // The next part, once all of it is there.
+  __device__ const unsigned char* next() {
+    simt::cp_async_wait<Shape::kStages - 2>();
+    __syncthreads();
+    fill();
+    const unsigned char* stage = stages_ + used_ * Shape::kStageBytes;
+    used_ = used_ + 1 == Shape::kStages ? 0 : used_ + 1;
+    return stage;
+  }
+
+ private:
+  __device__ void fill() {
+    if (!tiles_.done()) {
+      unsigned char* stage = stages_ + filled_ * Shape::kStageBytes;
+      const std::int64_t key0 = tiles_.tile.first_key;
+      const int left = static_cast<int>(tiles_.tile.keys);
+      if (part_ < Shape::kParts) {
+        k_.copy(stage, key0, Shape::kKeys, left, part_ * Shape::kPartWidth);
+      } else {
+        v_.copy(stage, key0, Shape::kKeys, left, (part_ - Shape::kParts) * Shape::kPartWidth);
+      }
+      if (++part_ == 2 * Shape::kParts) {
+        part_ = 0;
+        tiles_.advance(mask_);
+      }
+    }
+    simt::cp_async_commit();
+    filled_ = filled_ + 1 == Shape::kStages ? 0 : filled_ + 1;
+  }
+
+  using Copier = FlashCopier<typename Shape::Element, Shape::kPartWidth>;
+  Copier k_, v_;
+  const Mask& mask_;
+  Tiles tiles_;  // of the next copy
+  unsigned char* stages_;
+  int part_ = 0;
+  int filled_ = 0, used_ = 0;
+};
+
+// What a warp keeps from tile to tile.
+template <class Shape>
+struct FlashWarp {
+  std::int64_t row0 = 0;  // the warp's first row
+  int row_in_block = 0;
+  FlashQueries<Shape> queries;
+  FlashScores<Shape> scores;
+  FlashSoftmax<Shape> softmax;
+  FlashSums<Shape> out;
+};
+
+// Closes keys to the rows that do not see them.
+template <class Shape, class Mask>
+__device__ inline void close_keys(const Mask& mask, const FlashTile& tile, std::int64_t row0,
+                                  FlashScores<Shape>& scores) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto row = static_cast<std::int32_t>(row0) + lane / 4;
+  const auto key = static_cast<std::int32_t>(tile.first_key);
+  const auto keys = static_cast<std::int32_t>(tile.keys);
+  const float closed = -__int_as_float(0x7f800000);
+  for_each_pair(scores.value, [&](int i, int lower, int j, float& x, float& y) {
+    const int at = 8 * j + lane % 4 * 2;
+    const std::int32_t query = row + 16 * i + 8 * lower;
+    if (at >= keys || !mask.open(query, key + at)) x = closed;
+    if (at + 1 >= keys || !mask.open(query, key + at + 1)) y = closed;
+  });
+}
+
+// scale score + mask.
+template <class Element, class Shape>
+__device__ inline void add_mask(const typename Shape::MaskTile& tile, float scale,
+                                FlashScores<Shape>& scores) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  for_each_pair(scores.value, [&](int i, int lower, int j, float& x, float& y) {
+    const float2 added =
+        tile.template pair<Element>(16 * i + 8 * lower + lane / 4, 8 * j + lane % 4 * 2);
+    x = fmaf(x, scale, added.x);
+    y = fmaf(y, scale, added.y);
+  });
+}
+
+// One part after another: scores += q k^T.
+template <class Shape, int kPart, class Stages>
+__device__ inline void multiply_keys(Stages& stages, const unsigned char* query_tile,
+                                     FlashWarp<Shape>& warp) {
+  if constexpr (kPart < Shape::kParts) {
+    add_scores<Shape, kPart>(stages.next(), query_tile, warp.row_in_block, warp.queries,
+                             warp.scores);
+    multiply_keys<Shape, kPart + 1>(stages, query_tile, warp);
+  }
+}
+template <class Shape, int kPart, bool kApart, class Stages>
+__device__ inline void multiply_values(Stages& stages, const FlashWeights<Shape>& weights,
+                                       FlashWarp<Shape>& warp) {
+  if constexpr (kPart < Shape::kParts) {
+    add_values<Shape, kPart, kApart>(stages.next(), weights, warp.softmax.rescale, warp.out);
+    multiply_values<Shape, kPart + 1, kApart>(stages, weights, warp);
+  }
+}
+
+// out / sum, +0 where the sum is 0, rounded once to out's format.
+template <class Shape>
+__device__ inline void store_rows(const FlashAttention& g, const FlashHead& head,
+                                  FlashWarp<Shape>& warp) {
+  using T = typename Shape::Element;
+  using Output = std::conditional_t<std::is_same_v<T, Tf32>, float, T>;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  float inverse[Shape::kRowTiles][2];
+  SIMT_UNROLL
+  for (int i = 0; i < Shape::kRowTiles; ++i) {
+    SIMT_UNROLL
+    for (int lower = 0; lower < 2; ++lower) {
+      const float sum = warp.softmax.row_sum(i, lower);
+      inverse[i][lower] = sum == 0.0f ? 0.0f : 1.0f / sum;
+    }
+  }
+  Output* out = row_of<Output>(g.out, head, warp.row0 + lane / 4) + lane % 4 * 2;
+  const auto rows = static_cast<int>(min(g.queries - warp.row0, std::int64_t{1024})) - lane / 4;
+  const int channels = static_cast<int>(g.dim) - lane % 4 * 2;
+  for_each_pair(warp.out.value, [&](int i, int lower, int j, float& x, float& y) {
+    const int row = 16 * i + 8 * lower;
+    const int channel = 8 * j;
+    if (row >= rows || channel >= channels) return;
+    const float factor = inverse[i][lower];
+    const float a = factor == 0.0f ? 0.0f : x * factor;
+    const float b = factor == 0.0f ? 0.0f : y * factor;
+    Output* to = out + (row * g.out.stride[2] + channel);
+    if (g.out.aligned && channel + 1 < channels) {
+      flash_store_pair(to, a, b);
+    } else {
+      to[0] = from_float<Output>(a);
+      if (channel + 1 < channels) to[1] = from_float<Output>(b);
+    }
+  });
+}
+
+template <class Shape, bool kApart, class Mask>
+__global__ void __launch_bounds__(Shape::kThreadsMost)
+    flash_attention_mma_kernel(FlashAttention g, Mask mask) {
+  constexpr bool kInMemory = std::is_same_v<Mask, MaskInMemory>;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int block_rows = static_cast<int>(blockDim.x) / 32 * Shape::kWarpRows;
+  // Of a head the last rows first: under causal masks those take longest.
+  const std::int64_t row_tiles = (g.queries + block_rows - 1) / block_rows;
+  const FlashHead head = flash_head(g, blockIdx.x / row_tiles);
+  const std::int64_t row0 = (row_tiles - 1 - blockIdx.x % row_tiles) * block_rows;
+  const std::int64_t rows = min(g.queries - row0, std::int64_t{block_rows});
+
+  auto* query_tile = simt::dynamic_shared<unsigned char>();
+  unsigned char* stage_ring = query_tile + block_rows * Shape::Queries::kRowBytes;
+  unsigned char* mask_tiles = stage_ring + Shape::kStages * Shape::kStageBytes;
+
+  FlashWarp<Shape> warp;
+  warp.row_in_block = thread / 32 * Shape::kWarpRows;
+  warp.row0 = row0 + warp.row_in_block;
+  typename FlashStages<Shape, Mask>::Tiles tiles(mask, row0, rows, g.keys);
+  const bool additive = kInMemory && g.additive.data != nullptr;
+  const typename Shape::MaskTile mask_tile(g, head, warp.row0,
+                                           static_cast<int>(rows) - warp.row_in_block,
+                                           mask_tiles + thread / 32 * Shape::MaskTile::kBytes);
+  FlashCopier<typename Shape::Element, Shape::kDim>(g.q, head, static_cast<int>(g.dim))
+      .copy(query_tile, row0, block_rows, static_cast<int>(rows), 0);
+  if (additive && !tiles.done()) mask_tile.copy(tiles.tile.first_key);
+  FlashStages<Shape, Mask> stages(g, head, mask, tiles, stage_ring);
+  stages.start();
+  if constexpr (Shape::kQueriesKept) {
+    simt::cp_async_wait<Shape::kStages - 2>();
+    __syncthreads();
+    keep_queries<Shape>(query_tile, warp.row_in_block, warp.queries);
+  }
+  warp.softmax.clear();
+  clear(warp.out);
+  // Scores stay products until they are weighed, unless a mask is added to them.
+  const float factor = additive ? kLog2E : fabsf(g.scale) * kLog2E;
+  const bool negate = !additive && g.scale < 0.0f;
+
+  while (!tiles.done()) {
+    clear(warp.scores);
+    multiply_keys<Shape, 0>(stages, query_tile, warp);
+    const FlashTile tile = tiles.tile;
+    const bool partial = tiles.partial();
+    tiles.advance(mask);
+    if constexpr (kInMemory) {
+      if (additive) {
+        simt::cp_async_wait<2 * Shape::kParts - 1>();
+        __syncwarp();
+        if (mask_tile.single()) {
+          add_mask<float, Shape>(mask_tile, g.scale, warp.scores);
+        } else if constexpr (sizeof(typename Shape::Element) == 2) {
+          add_mask<typename Shape::Element, Shape>(mask_tile, g.scale, warp.scores);
+        }
+        __syncwarp();
+        if (!tiles.done()) mask_tile.copy(tiles.tile.first_key);
+      }
+    }
+    if (negate) {
+      for_each_pair(warp.scores.value, [](int, int, int, float& x, float& y) {
+        x = -x;
+        y = -y;
+      });
+    }
+    if (partial) close_keys<Shape>(mask, tile, warp.row0, warp.scores);
+    warp.softmax.weigh(factor, warp.scores);
+    if constexpr (!kApart) warp.softmax.rescale_sums(warp.out);
+    FlashWeights<Shape> weights;
+    make_operands<Shape>(warp.scores, weights);
+    multiply_values<Shape, 0, kApart>(stages, weights, warp);
+  }
+  simt::cp_async_wait<0>();
+  store_rows<Shape>(g, head, warp);
+}
+
+// Formats and channels that a build has: one with HALFULP_FEW_VARIANTS, f16 up to 64.
+#if defined(HALFULP_FEW_VARIANTS)
+inline constexpr bool kFlashFew = true;
+#else
+inline constexpr bool kFlashFew = false;
+#endif
+
+template <class T, bool kApart, class Mask>
+void launch_flash_mma(Launcher& launcher, const Arguments& arguments, const FlashAttention& g,
+                      const Mask& mask) {
+  const std::int64_t tile = arguments.setting("tile", kFlashTileMma);
+  const auto tiles = static_cast<std::int64_t>(kFlashTilesMma.size());
+  if (tile < 0 || tile >= tiles) {
+    return launcher.refuse(
+        "tile", "is " + std::to_string(tile) + ", needs 0 to " + std::to_string(tiles - 1));
+  }
+  const std::int64_t rows = kFlashTilesMma[static_cast<std::size_t>(tile)].queries;
+  const std::int64_t row_tiles = (g.queries + rows - 1) / rows;
+  const std::int64_t blocks = launcher.blocks("q", g.batches * g.heads * row_tiles, 1);
+  const auto launch = [&]<int kDim>() {
+    using Shape = FlashShape<T, kDim>;
+    LaunchShape shape{
+        .blocks = blocks,
+        .threads = static_cast<int>(rows) / Shape::kWarpRows * 32,
+        .shared_bytes = rows * Shape::Queries::kRowBytes + Shape::kStages * Shape::kStageBytes};
+    if (g.additive.data != nullptr) {
+      shape.shared_bytes += rows / Shape::kWarpRows * Shape::MaskTile::kBytes;
+    }
+    launcher.launch(flash_attention_mma_kernel<Shape, kApart, Mask>, shape, g, mask);
+  };
+  if (g.dim <= 64) return launch.template operator()<64>();
+  if constexpr (kFlashFew) {
+    launcher.refuse("q", "more than 64 channels are not in this build");
+  } else {
+    if (g.dim <= 128) return launch.template operator()<128>();
+    launch.template operator()<256>();
+  }
+}
+
+// Of a kernel whose row has one storage format.
+template <class T, bool kApart>
+Status flash_attention_mma_entry(const Arguments& arguments, Format storage) {
+  FlashAttention g;
+  Launcher launcher(arguments, bind(arguments, g));
+  if (g.storage != storage)
+    launcher.refuse(
+        "q", "format " + std::string(name(g.storage)) + ", needs " + std::string(name(storage)));
+  launch_flash_mma<T, kApart>(launcher, arguments, g, MaskInMemory{});
+  return launcher.status();
+}
+
+}  // namespace halfulp::gpu::HALFULP_BUILD
