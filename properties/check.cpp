@@ -34,10 +34,17 @@ void set_fault(Judgement& judgement, const gpu::Fault& fault, std::string_view w
   judgement.reason = fmt::format("{}{}: {}", where, gpu::name(fault.kind), fault.text);
 }
 
-gpu::Outcome run_timed(const Setup& setup, const gpu::Problem& problem, Judgement& judgement) {
+void enter(const JudgeOptions& options, Stage stage) {
+  if (options.board != nullptr) options.board->enter(stage);
+}
+
+gpu::Outcome run_timed(const Setup& setup, const gpu::Problem& problem, const JudgeOptions& options,
+                       Judgement& judgement) {
+  enter(options, Stage::kernel);
   const auto start = std::chrono::steady_clock::now();
   gpu::Outcome outcome = gpu::run(*setup.kernel, setup.backend, problem, setup.schedule);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  enter(options, Stage::ours);
   judgement.kernel_seconds += taken.count();
   judgement.launches += outcome.launches;
   return outcome;
@@ -81,7 +88,7 @@ void note_unfinished_search(const Setup& setup, const gpu::Outcome& outcome, Jud
 // Runs the related problem of the case's law and compares. Leaves a judgement that already failed
 // alone.
 void check_law(const Case& c, const Setup& setup, const gpu::Problem& problem,
-               const gpu::Outputs& outputs, Judgement& judgement) {
+               const gpu::Outputs& outputs, const JudgeOptions& options, Judgement& judgement) {
   const Law* law = find_law(*setup.operation, c.text("law"));
   if (law == nullptr || judgement.verdict == Verdict::fail) return;
   const Relation relation = law->relate(c, problem);
@@ -91,7 +98,7 @@ void check_law(const Case& c, const Setup& setup, const gpu::Problem& problem,
     }
     return;
   }
-  const gpu::Outcome related = run_timed(setup, relation.problem, judgement);
+  const gpu::Outcome related = run_timed(setup, relation.problem, options, judgement);
   if (related.fault) {
     set_fault(judgement, related.fault, fmt::format("in the related problem of {}: ", law->name));
     return;
@@ -124,14 +131,15 @@ std::string_view name(Verdict verdict) {
   return "?";
 }
 
-Judgement judge(const Case& c, double search_s) {
+Judgement judge(const Case& c, const JudgeOptions& options) {
+  enter(options, Stage::ours);
   Setup setup = set_up(c);
-  setup.schedule.time_max_s = search_s;
+  setup.schedule.time_max_s = options.search_s;
   if (!setup.skip.empty()) return skipped(setup.skip);
   Judgement judgement;
   const gpu::Problem problem = setup.operation->materialise(c);
   const gpu::Numerics& numerics = setup.numerics;
-  const gpu::Outcome outcome = run_timed(setup, problem, judgement);
+  const gpu::Outcome outcome = run_timed(setup, problem, options, judgement);
   if (outcome.fault) {
     set_fault(judgement, outcome.fault, "");
     return judgement;
@@ -149,7 +157,7 @@ Judgement judge(const Case& c, double search_s) {
     return judgement;
   }
   if (!outcome.outputs.empty()) {
-    check_law(c, setup, problem, outcome.outputs.front(), judgement);
+    check_law(c, setup, problem, outcome.outputs.front(), options, judgement);
   }
   note_unfinished_search(setup, outcome, judgement);
   return judgement;

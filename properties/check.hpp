@@ -10,6 +10,7 @@
 
 #include "gpu/backend.hpp"
 #include "properties/case.hpp"
+#include "properties/stage.hpp"
 #include "reference/answer.hpp"
 
 namespace halfulp::properties {
@@ -46,8 +47,12 @@ struct Judgement {
   double seconds = 0;  // from request to verdict; only worker pools know
 };
 
-// `search_s`: how long order=exhaustive may try schedules on one problem; 0: no limit. The verdict
-// is then of those that ran, and the reason says that there are more.
-Judgement judge(const Case& c, double search_s = 0);
+struct JudgeOptions {
+  // How long order=exhaustive may try schedules on one problem; 0: no limit. The verdict is then of
+  // those that ran, and the reason says that there are more.
+  double search_s = 0;
+  StageBoard* board = nullptr;  // told when the kernel's call begins and ends
+};
+Judgement judge(const Case& c, const JudgeOptions& options = {});
 
 }  // namespace halfulp::properties

@@ -65,6 +65,10 @@ struct Law {
 using Diagnose = std::vector<std::string> (*)(const gpu::Problem&, const gpu::Numerics&,
                                               const gpu::Outputs&, reference::Element);
 
+// Why a case takes its backend longer than anyone waits, by its sizes alone, so that it is so on
+// every machine; empty: it does not. Such a case is skipped.
+using Unsuitable = std::string (*)(const Case&);
+
 struct Operation {
   std::string_view name;
   std::string_view summary;
@@ -78,7 +82,8 @@ struct Operation {
   Weight weight;
   Generate generate;
   std::span<const Law> laws;
-  Diagnose diagnose = nullptr;  // optional
+  Diagnose diagnose = nullptr;      // optional
+  Unsuitable unsuitable = nullptr;  // optional
 };
 
 std::span<const Operation> operations();

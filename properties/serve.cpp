@@ -82,22 +82,21 @@ bool has_memory_for(const Case& c) {
   }
 }
 
-Judgement judge_again(const Case& c, const ServeOptions& options) {
+Judgement judge_again(const Case& c, const JudgeOptions& options) {
   if (!has_memory_for(c)) return lacking();
   try {
-    return judge(c, options.search_s);
+    return judge(c, options);
   } catch (const std::bad_alloc&) {
     return faulted("an allocation failed, though there is memory for the case without the kernel");
   }
 }
 
-std::string answer(std::string_view line, const ServeOptions& options) try {
+std::string answer(std::string_view line, const JudgeOptions& options) try {
   const bool again = line.starts_with(kSecond);
   if (again) line.remove_prefix(kSecond.size());
   const Parsed parsed = parse(line);
   HALFULP_ASSERT(!parsed.error, parsed.error.what);
-  return to_record(again ? judge_again(parsed.value, options)
-                         : judge(parsed.value, options.search_s));
+  return to_record(again ? judge_again(parsed.value, options) : judge(parsed.value, options));
 } catch (const std::bad_alloc&) {
   return std::string(kNoMemory);
 } catch (const std::exception& error) {
@@ -110,7 +109,7 @@ std::string request(const Case& c, Attempt attempt) {
   return (attempt == Attempt::second ? std::string(kSecond) : std::string()) + print(c);
 }
 
-void serve(int socket, const ServeOptions& options) {
+void serve(int socket, const JudgeOptions& options) {
   LineReader reader;
   std::string line;
   for (;;) {

@@ -1,6 +1,6 @@
 // What a worker process does: it reads requests, one a line, and answers each with one line.
 //
-//   process.start([=](int socket) { serve(socket, {.search_s = 5}); });
+//   process.start([=](int socket) { serve(socket, {.search_s = 5, .board = &board}); });
 //   send_line(process.socket(), request(c, Attempt::first));
 //
 // The answer is the record of a judgement, or kNoMemory. An allocation may fail because this
@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "properties/case.hpp"
+#include "properties/check.hpp"
 
 namespace halfulp::properties {
 
@@ -22,11 +23,7 @@ enum class Attempt : std::uint8_t { first, second };
 
 constexpr std::string_view kNoMemory = "no memory";  // short: sent without allocating
 
-struct ServeOptions {
-  double search_s = 0;  // of an exhaustive search of schedules on one problem; 0: no limit
-};
-
 std::string request(const Case& c, Attempt attempt);
-void serve(int socket, const ServeOptions& options);  // until the socket is closed
+void serve(int socket, const JudgeOptions& options);  // until the socket is closed
 
 }  // namespace halfulp::properties

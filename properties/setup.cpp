@@ -31,7 +31,8 @@ std::string skip_reason(const Setup& setup, const Case& c) {
   if (std::ranges::find(setup.kernel->storage, storage) == setup.kernel->storage.end()) {
     return fmt::format("{} does not take {} storage", c.kernel, c.text("in"));
   }
-  return {};
+  const Unsuitable unsuitable = setup.operation->unsuitable;
+  return unsuitable == nullptr ? std::string() : unsuitable(c);
 }
 
 }  // namespace

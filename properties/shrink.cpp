@@ -90,8 +90,11 @@ Shrunk walk_hangs(WorkerPool& pool, const Case& c, const Judgement& judgement,
       std::min(pool.options().watchdog_s, std::max(kLeast_s, kPasses * budget.pass_s));
   WorkerPool hasty({1, patience_s});
   Shrunk best = walk(hasty, c, judgement, budget);
-  if (best.steps == 0 || patience_s >= pool.options().watchdog_s || stopped(budget)) return best;
-  const Judgement confirmed = pool.judge(best.smallest);
+  if (best.steps == 0 || stopped(budget)) return best;
+  constexpr double kConfirm = 4;
+  const bool long_enough = pool.options().watchdog_s >= kConfirm * patience_s;
+  WorkerPool patient({1, kConfirm * patience_s});
+  const Judgement confirmed = (long_enough ? pool : patient).judge(best.smallest);
   ++best.judgements;
   if (same_trouble(judgement, confirmed)) {
     best.judgement = confirmed;

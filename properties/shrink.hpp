@@ -8,7 +8,9 @@
 // same kind of fault.
 //
 // Each case that hangs costs a watchdog. A hang is therefore shrunk under a short one of its own,
-// far above what passing cases take, and the smallest case is then judged under the pool's.
+// far above what passing cases take, and the smallest case is then judged under the pool's, or four
+// times the short one where that is longer: a kernel that is only slow then ends, and its case is
+// left as it was found, whatever the speed of the machine.
 #pragma once
 #include <csignal>
 #include <cstdint>

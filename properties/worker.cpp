@@ -31,6 +31,13 @@ Judgement faulted(gpu::FaultKind kind, std::string text) {
   return judgement;
 }
 
+Judgement skipped(std::string reason) {
+  Judgement judgement;
+  judgement.verdict = Verdict::skipped;
+  judgement.reason = std::move(reason);
+  return judgement;
+}
+
 // After these the process is not to be trusted with another case.
 bool spoils_worker(const Case& c, const Judgement& judgement) {
   switch (judgement.fault.kind) {
@@ -57,7 +64,9 @@ struct WorkerPool::Work {
 struct WorkerPool::Worker {
   Process process;
   LineReader reader;
-  Work* work = nullptr;  // in hand; null when idle
+  StageBoard board;
+  std::uint32_t stages = 0;  // of the board, when this process last looked
+  Work* work = nullptr;      // in hand; null when idle
   Clock::time_point given;
   Clock::time_point deadline;
   Clock::time_point seen;  // when this process last looked
@@ -70,6 +79,12 @@ struct WorkerPool::Worker {
       given += unseen;
     }
     seen = now;
+  }
+  // A stage that began since the last look has the watchdog's whole term.
+  void follow(Clock::duration term) {
+    if (board.entered() == stages) return;
+    stages = board.entered();
+    deadline = seen + term;
   }
 };
 
@@ -89,7 +104,8 @@ void WorkerPool::give(Worker& worker, Work& work) {
     worker.process.end();
     worker.reader.clear();
     // Each problem of a case, its own and a law's, may be searched: half of the time at most.
-    const ServeOptions options{.search_s = options_.watchdog_s / 4};
+    const JudgeOptions options{.search_s = options_.watchdog_s / 4, .board = &worker.board};
+    worker.board.enter(Stage::ours);
     worker.process.start([options](int socket) { serve(socket, options); });
     send_line(worker.process.socket(), line);
   }
@@ -113,6 +129,12 @@ Judgement WorkerPool::post_mortem(Worker& worker, Death death) {
   const std::string quoted = said.empty() ? "" : fmt::format("; it said: {}", said);
   switch (death) {
     case Death::timed_out:
+      if (worker.board.stage() == Stage::ours) {
+        return skipped(fmt::format(
+            "its inputs and its true answer take longer than {:g} s here; --watchdog gives them "
+            "more",
+            options_.watchdog_s));
+      }
       return faulted(gpu::FaultKind::timed_out,
                      fmt::format("no verdict within {:g} s{}", options_.watchdog_s, quoted));
     case Death::garbled:
@@ -154,6 +176,7 @@ void WorkerPool::wait() {
   for (const auto& worker : workers_) {
     if (worker->work == nullptr) continue;
     worker->look(before, {});
+    worker->follow(limit(options_.watchdog_s));
     busy.push_back(worker.get());
     sockets.push_back({worker->process.socket(), POLLIN, 0});
     first = std::min(first, worker->deadline);
@@ -166,6 +189,7 @@ void WorkerPool::wait() {
   for (std::size_t i = 0; i < busy.size(); ++i) {
     Worker& worker = *busy[i];
     worker.look(after, patience);
+    worker.follow(limit(options_.watchdog_s));
     if (sockets[i].revents == 0) {
       if (after >= worker.deadline) settle(worker, post_mortem(worker, Death::timed_out));
       continue;

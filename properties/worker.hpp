@@ -8,8 +8,10 @@
 // A worker is a fork of this process that reads case lines and answers judgements, one line of JSON
 // each (properties/serve.hpp). The parent must have no threads and must not have touched CUDA. When
 // a worker dies or outruns the watchdog, the case it had in hand is faulted (crashed with the
-// signal's name, or timed_out) and a fresh worker takes over. Time in which this process was
-// stopped does not count.
+// signal's name, or timed_out) and a fresh worker takes over. The watchdog gives a whole term to
+// each call of the kernel, and to our own work before, between and after: a case whose inputs or
+// answer take longer is skipped, and charged to no kernel. Time in which this process was stopped
+// does not count.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -24,7 +26,7 @@ namespace halfulp::properties {
 
 struct WorkerOptions {
   int jobs = 1;
-  double watchdog_s = 20;  // of wall clock, for one case; any size
+  double watchdog_s = 20;  // of wall clock, for one call of the kernel; any size
 };
 
 class WorkerPool {

@@ -17,6 +17,7 @@
 #include "properties/operands.hpp"
 #include "properties/ops/ops.hpp"
 #include "properties/parameters.hpp"
+#include "properties/setup.hpp"
 #include "properties/simplify.hpp"
 #include "properties/translate.hpp"
 #include "properties/truth.hpp"
@@ -170,6 +171,14 @@ std::vector<TileWord> tile_words(const Case& c) {
   return tiles;
 }
 
+// 1x1x1 for a kernel without tiles.
+TileSize tile_of(const Case& c) {
+  for (const gpu::Setting& setting : settings(c)) {
+    if (setting.name == "tile") return tile_size(setting.word);
+  }
+  return {};
+}
+
 std::uint64_t tile_weight(const Case& c) {
   for (const TileWord& tile : tile_words(c)) {
     if (tile.word == c.text("tile")) return tile.work;
@@ -219,6 +228,24 @@ std::vector<std::string> diagnose(const gpu::Problem& problem, const gpu::Numeri
                           element);
 }
 
+// The host executor computes every element of every tile, those beyond the matrix too: some 2^29
+// products a second, and 2^26 of fp32 where each access is checked.
+std::string unsuitable(const Case& c) {
+  const gpu::Backend backend = backend_of(c.text("backend"));
+  if (backend == gpu::Backend::cuda) return {};
+  const double most = backend == gpu::Backend::host ? 0x1p31 : 0x1p28;
+  TileSize tile = tile_of(c);
+  const auto covered = [](std::int64_t extent, std::int64_t part) {
+    return static_cast<double>((extent + part - 1) / part * part);
+  };
+  const double products = covered(c.integer("m"), tile.m) * covered(c.integer("n"), tile.n) *
+                          covered(c.integer("k"), tile.k);
+  if (products <= most) return {};
+  return "its tiles hold 2^" + std::to_string(std::ilogb(products)) + " products, and backend " +
+         std::string(gpu::name(backend)) + " takes up to 2^" + std::to_string(std::ilogb(most)) +
+         "; cuda takes them all";
+}
+
 Case generate(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random& random, int size) {
   return generate_matmul_case(kernel, backend, random, size);
 }
@@ -242,7 +269,8 @@ Operation matmul_operation() {
           .weight = weigh,
           .generate = generate,
           .laws = matmul_laws(),
-          .diagnose = diagnose};
+          .diagnose = diagnose,
+          .unsuitable = unsuitable};
 }
 
 }  // namespace halfulp::properties

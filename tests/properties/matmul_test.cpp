@@ -6,6 +6,7 @@
 
 #include "properties/check.hpp"
 #include "properties/fill.hpp"
+#include "properties/setup.hpp"
 #include "properties/spec.hpp"
 #include "tests/properties/materialised.hpp"
 
@@ -145,6 +146,19 @@ TEST(Matmul, ShrinksToWhatMatters) {
   EXPECT_EQ(print(smallest(c, shared)),
             "matmul fake_right backend=host in=f32 m=1 n=0 k=65 tile=32x32x32 programs=3 fill=ones "
             "seed=0x1");
+}
+
+// What the host executor would take minutes for is skipped by its sizes: the same everywhere.
+TEST(Matmul, CasesBeyondTheHostExecutorAreSkipped) {
+  const auto skip = [](const std::string& line) { return set_up(parse(line).value).skip; };
+  EXPECT_EQ(skip("matmul fake_right m=1 n=1 k=16777216 in=f16"),
+            "its tiles hold 2^34 products, and backend host takes up to 2^31; cuda takes them all");
+  EXPECT_EQ(skip("matmul fake_right m=1 n=1 k=2097152 in=f16"), "");
+  EXPECT_NE(skip("matmul fake_right m=1 n=1 k=2097152 in=f16 tile=64x64x32"), "");
+  EXPECT_EQ(skip("matmul fake_plain m=1 n=1 k=16777216 in=f16"), "");  // it has no tiles
+  EXPECT_NE(skip("matmul tile backend=host-checked m=1 n=1 k=2097152 in=f16"), "");
+  const std::string cuda = skip("matmul tile backend=cuda m=1 n=1 k=16777216 in=f16");
+  EXPECT_EQ(cuda.find("products"), std::string::npos) << cuda;
 }
 
 }  // namespace

@@ -85,6 +85,25 @@ TEST(Worker, SurvivesAHang) {
   expect_alive(pool);
 }
 
+// 64 million numbers take longer to make than the watchdog gives, and the kernel has not begun.
+TEST(Worker, TimeThatOurOwnWorkTakesIsChargedToNoKernel) {
+  WorkerPool pool({1, 0.2});
+  const Judgement judgement = pool.judge(
+      case_of("vector_add fake_hang backend=host fill=normal n=" + std::to_string(1 << 25)));
+  EXPECT_EQ(judgement.verdict, Verdict::skipped);
+  EXPECT_NE(judgement.reason.find("true answer take longer than 0.2 s"), std::string::npos)
+      << judgement.reason;
+  expect_alive(pool);
+}
+
+// Each call of the kernel has the watchdog's whole term, however long the rest took.
+TEST(Worker, OurOwnTimeIsNotTakenFromTheKernels) {
+  WorkerPool pool({1, 1.5});
+  const Judgement judgement = pool.judge(
+      case_of("vector_add fake_slow backend=host fill=ones law=commutes n=9"));  // 1.2 s, twice
+  EXPECT_EQ(judgement.verdict, Verdict::pass) << judgement.reason;
+}
+
 TEST(Worker, MemoryThatOnlyAKernelLacksIsItsFault) {
   WorkerPool pool({1, 20});
   const std::string part = "an allocation failed";
