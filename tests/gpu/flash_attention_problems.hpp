@@ -1,7 +1,7 @@
 // Small attention problems, and what a softmax in double precision says of their outputs.
 //
-// q, k and v hold multiples of 1/8 in [-2, 2], masks -inf, 0 and multiples of 1/4 in [-4, 4], all of
-// them exact in every storage format. What is in gaps is NaN.
+// q, k and v hold multiples of 1/8 in [-2, 2], masks -inf, 0 and multiples of 1/4 in [-4, 4], all
+// of them exact in every storage format. What is in gaps is NaN.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -48,8 +48,8 @@ struct FlashMaskChoice {
   bool in_storage_format = false;  // else f32
 };
 
-// A problem for operation "flash_attention". Of every five queries one has no open key, and one none
-// among the first 70, unless the mask's rows are repeated. The settings say nothing of the mask.
+// A problem for operation "flash_attention". Of every five queries one has no open key, and one
+// none among the first 70, unless the mask's rows are repeated. `settings` need not name the mask.
 Problem flash_attention(const FlashSize& size, Format storage, FlashLayout layout,
                         FlashMaskChoice mask, std::vector<Setting> settings);
 
