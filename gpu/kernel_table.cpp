@@ -134,6 +134,10 @@ Numerics softmax_mma(bool apart) {
 
 const std::vector<int> kFlashMmaEdges{8, 16, 32, 64, 128};
 
+Parameter flash_number(std::string_view parameter, std::int64_t low) {
+  return {.name = parameter, .words = {}, .low = low, .high = INT32_MAX};
+}
+
 Parameter flash_mma_tile() {
   Parameter tile{.name = "tile", .words = {}, .high = std::ssize(kFlashTilesMma) - 1};
   for (const FlashTileSize& size : kFlashTilesMma) tile.words.push_back(size.word);
@@ -307,6 +311,23 @@ std::vector<Kernel> kernel_table() {
       flash_mma("mma_f16_added", Format::f16, true, HALFULP_ENTRIES(flash_attention_mma_f16_added)),
       flash_mma("mma_bf16_added", Format::bf16, true,
                 HALFULP_ENTRIES(flash_attention_mma_bf16_added)),
+      {"flash_attention",
+       "mask_mod",
+       "online softmax on tensor cores, a mask functor: tiles skipped, full or masked",
+       softmax_mma(false),
+       {Format::f16, Format::bf16, Format::tf32},
+       kFlashMmaEdges,
+       HALFULP_ENTRIES(flash_attention_mask_mod),
+       {flash_mask(kFlashMasksCompiled), flash_mma_tile(), flash_number("prefix", 0),
+        flash_number("window_left", 0), flash_number("window_right", 0)}},
+      {"flash_attention",
+       "mask_documents",
+       "mask_mod with a functor of a user's own: documents in one sequence",
+       softmax_mma(false),
+       {Format::f16},
+       kFlashMmaEdges,
+       HALFULP_ENTRIES(flash_attention_mask_documents),
+       {flash_mask(kFlashMasksDocuments), flash_mma_tile(), flash_number("prefix", 1)}},
   };
 }
 

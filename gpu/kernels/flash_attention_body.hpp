@@ -124,21 +124,49 @@ struct FlashWarp {
   FlashSums<Shape> out;
 };
 
+// The keys of the tile that row i sees where the mask says so in one piece, else all.
+template <class Mask>
+__device__ inline KeyRange row_keys(const Mask& mask, const FlashTile& tile, std::int64_t i) {
+  KeyRange keys{0, tile.keys};
+  if constexpr (requires { mask.range(i); }) {
+    const KeyRange seen = mask.range(i);
+    keys.begin = max(seen.begin - tile.first_key, std::int64_t{0});
+    keys.end = min(seen.end - tile.first_key, tile.keys);
+  }
+  return keys;
+}
+
 // Closes keys to the rows that do not see them.
 template <class Shape, class Mask>
 __device__ inline void close_keys(const Mask& mask, const FlashTile& tile, std::int64_t row0,
                                   FlashScores<Shape>& scores) {
+  constexpr bool kAsks = !requires { mask.range(row0); }
+  &&!std::is_base_of_v<NoMask, Mask>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const auto row = static_cast<std::int32_t>(row0) + lane / 4;
-  const auto key = static_cast<std::int32_t>(tile.first_key);
-  const auto keys = static_cast<std::int32_t>(tile.keys);
+  const auto key0 = static_cast<std::int32_t>(tile.first_key);
   const float closed = -__int_as_float(0x7f800000);
-  for_each_pair(scores.value, [&](int i, int lower, int j, float& x, float& y) {
-    const int at = 8 * j + lane % 4 * 2;
-    const std::int32_t query = row + 16 * i + 8 * lower;
-    if (at >= keys || !mask.open(query, key + at)) x = closed;
-    if (at + 1 >= keys || !mask.open(query, key + at + 1)) y = closed;
-  });
+  SIMT_UNROLL
+  for (int i = 0; i < Shape::kRowTiles; ++i) {
+    SIMT_UNROLL
+    for (int lower = 0; lower < 2; ++lower) {
+      const std::int64_t row = row0 + lane / 4 + 16 * i + 8 * lower;
+      const KeyRange keys = row_keys(mask, tile, row);
+      const auto begin = static_cast<int>(min(keys.begin, std::int64_t{Shape::kKeys}));
+      const auto end = static_cast<int>(max(keys.end, std::int64_t{0}));
+      SIMT_UNROLL
+      for (int j = 0; j < Shape::kKeys / 8; ++j) {
+        SIMT_UNROLL
+        for (int e = 0; e < 2; ++e) {
+          const int key = 8 * j + lane % 4 * 2 + e;
+          bool open = key >= begin && key < end;
+          if constexpr (kAsks) {
+            open = open && mask.open(static_cast<std::int32_t>(row), key0 + key);
+          }
+          if (!open) scores.value[i][j][2 * lower + e] = closed;
+        }
+      }
+    }
+  }
 }
 
 // scale score + mask.
