@@ -93,6 +93,29 @@ std::string pair_text(const Pair& pair, const gpu::Operand& operand, std::int64_
   return index_text(operand, first_index) + text;
 }
 
+// Against the numbers that the law itself gives.
+std::string wrong_values(const gpu::Operand& operand, const std::vector<std::byte>& output,
+                         const std::vector<double>& value) {
+  HALFULP_ASSERT(std::ssize(value) == operand.count(), "a number for each element");
+  const Format format = reference_format(operand.format);
+  std::string what;
+  std::int64_t compared = 0, wrong = 0;
+  for (std::int64_t i = 0; i < operand.count(); ++i) {
+    const double expected = value[static_cast<std::size_t>(i)];
+    if (std::isnan(expected)) continue;
+    ++compared;
+    const double got =
+        reference::decode(format, get(operand, output.data(), gpu::storage_index(operand, i)));
+    if (got == expected || wrong++ > 0) continue;
+    char text[80];
+    std::snprintf(text, sizeof text, " = %a, not %a", got, expected);
+    what = index_text(operand, i) + text;
+  }
+  if (wrong == 0) return {};
+  return std::to_string(wrong) + " of " + std::to_string(compared) + " elements are wrong, first " +
+         what + " in the related problem";
+}
+
 }  // namespace
 
 const Law* find_law(const Operation& operation, std::string_view name) {
@@ -111,6 +134,14 @@ std::string disagreement(const Operation& operation, const gpu::Numerics& numeri
       operands.size() == relation.outputs.size() && operands.size() == related_operands.size() &&
           operands.size() == first_outputs.size() && operands.size() == related_outputs.size(),
       "a law relates every output");
+  if (!relation.outputs.empty() && !relation.outputs.front().value.empty()) {
+    std::string wrong;
+    for (std::size_t output = 0; output < operands.size() && wrong.empty(); ++output) {
+      wrong = wrong_values(*related_operands[output], related_outputs[output],
+                           relation.outputs[output].value);
+    }
+    return wrong;
+  }
   const bool exact = relation.bit_for_bit && numerics.repeatable;
   Bounds first_bounds, related_bounds;
   if (!exact) {

@@ -242,6 +242,54 @@ Relation scaling(const Case& c, const gpu::Problem& problem) {
   return relation;
 }
 
+// 1 in one place of each row (or column), 0 elsewhere; layout and format of the old operand.
+gpu::Operand selection(const gpu::Operand& old, std::size_t axis, const Indices& place) {
+  gpu::Operand operand = old;
+  const std::uint64_t one = reference::encode(reference_format(old.format), 1);
+  for (std::int64_t i = 0; i < operand.extent[axis]; ++i) {
+    for (std::int64_t j = 0; j < operand.extent[1 - axis]; ++j) {
+      const bool chosen = place[static_cast<std::size_t>(i)] == j;
+      put(operand, i * operand.stride[axis] + j * operand.stride[1 - axis], chosen ? one : 0);
+    }
+  }
+  return operand;
+}
+
+// What a sum of x and zeros is stored as; NaN: it depends on the kernel. Numbers that fp32 holds as
+// subnormal ones may be flushed, and fp32 ones lose bits where products are tf32.
+double stored(const gpu::Operand& c, gpu::Format input, double x) {
+  const bool cut =
+      input == gpu::Format::tf32 && reference::round_to(reference::Format::tf32, x) != x;
+  if (cut || (x != 0 && std::fabs(x) < 0x1p-126)) return std::nan("");
+  return reference::round_to(reference_format(c.format), x);
+}
+
+// One operand picks rows (columns) of the other one, as a permuted identity does: c holds them.
+Relation identity_law(const Case& c, const gpu::Problem& problem) {
+  const bool of_rows = Draw(c.seed(), kStream, 0, 6).below(2) == 0;  // a picks rows of b
+  const gpu::Operand& picking = problem.operands[of_rows ? kA : kB];
+  const gpu::Operand& other = problem.operands[of_rows ? kB : kA];
+  const std::size_t axis = of_rows ? kRows : kColumns;
+  const std::int64_t count = picking.extent[axis], k = picking.extent[1 - axis];
+  if (count == 0 || k == 0 || repeats(picking) || !reach(other).finite) return {};
+  Indices place = shuffled(k, c.seed(), 7);
+  while (std::ssize(place) < count)
+    place.push_back(place[place.size() - static_cast<std::size_t>(k)]);
+  Relation relation = relation_to(problem);
+  relation.problem.operands[of_rows ? kA : kB] = selection(picking, axis, place);
+  reference::View numbers = view(other);
+  if (other.format == gpu::Format::tf32) numbers.format = reference::Format::fp32;
+  const gpu::Operand& result = problem.operands[kC];
+  for (std::int64_t i = 0; i < result.extent[0]; ++i) {
+    for (std::int64_t j = 0; j < result.extent[1]; ++j) {
+      const std::int64_t from = place[static_cast<std::size_t>(of_rows ? i : j)];
+      const double x = of_rows ? numbers.at(from, j) : numbers.at(i, from);
+      relation.outputs[0].value.push_back(stored(result, other.format, x));
+    }
+  }
+  return relation;
+}
+
 constexpr std::array kLaws{
     Law{"transposition", "c^T = b^T a^T", transposition},
     Law{"scaling", "a times a power of two: c too, bit for bit", scaling},
@@ -250,6 +298,8 @@ constexpr std::array kLaws{
         k_permutation},
     Law{"k_padding", "columns and rows of zeros change nothing", k_padding},
     Law{"k_repetition", "[a a] [b; b] = 2 c", k_repetition},
+    Law{"identity", "an operand that picks rows or columns of the other: c holds just those",
+        identity_law},
     Law{"batch_invariance", "the first rows do not depend on how many follow", batch_invariance},
 };
 

@@ -45,6 +45,9 @@ struct Relation {
     // or -1 where the law says nothing. Empty: the same place everywhere.
     std::vector<std::int64_t> place;
     int exponent = 0;  // related == first * 2^exponent
+    // Not empty: the law says what the related output is, whatever the first one was. One number for
+    // each of its elements, which a right kernel gives exactly; NaN where the law says nothing.
+    std::vector<double> value;
   };
   gpu::Problem problem;  // no operands: the law does not apply to this case
   std::vector<Output> outputs;

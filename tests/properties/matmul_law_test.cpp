@@ -5,6 +5,7 @@
 #include <set>
 
 #include "properties/check.hpp"
+#include "properties/law.hpp"
 #include "properties/matmul_laws.hpp"
 #include "properties/setup.hpp"
 #include "tests/properties/materialised.hpp"
@@ -43,6 +44,13 @@ TEST(MatmulLaw, RelatedTruthIsTheFirst) {
             if (!relation.applies()) continue;
             applied.insert(law.name);
             const auto related = truth(relation.problem);
+            if (const auto& value = relation.outputs.at(0).value; !value.empty()) {
+              ASSERT_EQ(related.size(), value.size());
+              for (std::size_t i = 0; i < value.size(); ++i) {
+                ASSERT_EQ(related[i], value[i]) << law.name << " " << print(c) << " " << i;
+              }
+              continue;
+            }
             const auto& place = relation.outputs.at(0).place;
             for (std::size_t i = 0; i < first.size(); ++i) {
               const std::int64_t j = place.empty() ? static_cast<std::int64_t>(i) : place.at(i);
@@ -57,6 +65,39 @@ TEST(MatmulLaw, RelatedTruthIsTheFirst) {
     }
   }
   EXPECT_EQ(applied.size(), matmul_laws().size());
+}
+
+// Without any reference: kernels that mix up or convert what they read do not give it back.
+TEST(MatmulLaw, IdentityCatchesWhatWrongKernelsGive) {
+  const Operation& operation = *find_operation("matmul");
+  const Law& law = *find_law(operation, "identity");
+  const auto disagreements = [&](const std::string& kernel, const std::string& in, bool of_rows) {
+    int found = 0;
+    for (int seed = 1; seed <= 8; ++seed) {
+      Case c = case_of("m=9 n=6 k=5 fill=normal in=" + in + " seed=" + std::to_string(seed));
+      c.kernel = kernel;
+      const auto setup = set_up(c);
+      const gpu::Problem problem = operation.materialise(c);
+      const Relation relation = law.relate(c, problem);
+      const bool a_changed = relation.problem.operands[0].storage != problem.operands[0].storage;
+      if (a_changed != of_rows) continue;
+      const auto outputs = [&](const gpu::Problem& asked) {
+        return gpu::run(*setup.kernel, setup.backend, asked, setup.schedule).outputs.at(0);
+      };
+      found += !disagreement(operation, setup.numerics, problem, outputs(problem), relation,
+                             outputs(relation.problem))
+                    .empty();
+    }
+    return found;
+  };
+  for (const bool of_rows : {true, false}) {
+    for (const char* in : {"f32", "f16", "bf16", "tf32"}) {
+      EXPECT_EQ(disagreements("fake_right", in, of_rows), 0) << in;
+    }
+    EXPECT_GT(disagreements("fake_converted", "f32", of_rows), 0);
+    // The last two k take the rows of b in the wrong order.
+    EXPECT_GT(disagreements("fake_swapped", "f16", of_rows), 0);
+  }
 }
 
 TEST(MatmulLaw, RightKernelsKeepEveryLaw) {
