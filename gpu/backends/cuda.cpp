@@ -12,38 +12,17 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "gpu/assert.hpp"
+#include "gpu/backends/device_block.hpp"
 #include "gpu/backends/image.hpp"
+#include "gpu/backends/late_copy.hpp"
 #include "gpu/backends/summary.hpp"
 
 namespace halfulp::gpu {
 namespace {
-
-// Device memory that grows and stays allocated for the life of the process.
-class DeviceBlock {
- public:
-  // nullptr: cudaGetLastError() says why.
-  std::byte* at_least(std::int64_t bytes) {
-    if (bytes > capacity_) {
-      release();
-      if (cudaMalloc(&data_, static_cast<std::size_t>(bytes)) != cudaSuccess) return nullptr;
-      capacity_ = bytes;
-    }
-    return static_cast<std::byte*>(data_);
-  }
-  const std::byte* data() const { return static_cast<const std::byte*>(data_); }
-  void release() {
-    cudaFree(data_);
-    data_ = nullptr;
-    capacity_ = 0;
-  }
-
- private:
-  void* data_ = nullptr;
-  std::int64_t capacity_ = 0;
-};
 
 // Words between guard bands. Zero when first taken in a run, then as the last launch left them.
 struct Locks {
@@ -55,6 +34,7 @@ struct Locks {
 struct Device {
   cudaStream_t stream = nullptr;
   DeviceBlock image;
+  DeviceBlock produced;  // what a slow producer copies to the image
   std::vector<DeviceBlock> workspaces;
   std::map<std::string, Locks, std::less<>> locks;
   DeviceBlock scratch;
@@ -82,7 +62,7 @@ cudaError_t copy_out(std::span<std::byte> to, const std::byte* from) {
 
 // Repeats a 4-byte pattern over device memory: a piece from the host, then doubled in place.
 void fill_device(std::byte* to, std::int64_t bytes, std::uint64_t pattern) {
-  constexpr std::int64_t kPieceBytes = 1 << 16;
+  constexpr std::int64_t kPieceBytes = 1 << 14;  // a copy that does not wait for the stream
   std::vector<std::byte> piece(static_cast<std::size_t>(std::min(bytes, kPieceBytes)));
   fill_pattern(piece, pattern, 4);
   copy_in(to, piece);
@@ -105,8 +85,9 @@ std::vector<std::byte> guards_around(const std::byte* memory, std::int64_t bytes
   return block;
 }
 
-// What memory holds when a launch begins. as_left: outputs, workspaces and locks as the launch
-// before left them, like a caller who calls again.
+// What memory holds when a launch begins. With `large` the image comes from a slow producer on the
+// stream of the call. as_left: outputs, workspaces and locks as the launch before left them, like a
+// caller who calls again.
 enum class Memory : std::uint8_t { nan, large, as_left };
 
 Fill fill_of(Memory memory) { return memory == Memory::nan ? Fill::nan : Fill::large; }
@@ -214,6 +195,22 @@ Fault verdict_of(const Status& status, const CudaWorkspaces& workspaces) {
           std::string("an error the entry point left unread: ") + cudaGetErrorString(error)};
 }
 
+// The image on its way to `base`, which is all NaN (indices: -1) until the call has been made. No
+// memory for a second image: nullptr, and nothing is on its way.
+std::unique_ptr<LateCopy> produce_late(std::byte* base, std::span<const std::byte> bytes) {
+  Device& here = device();
+  std::byte* produced = here.produced.at_least(static_cast<std::int64_t>(bytes.size()));
+  if (produced == nullptr) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  copy_in(produced, bytes);
+  cudaMemsetAsync(base, 0xff, bytes.size(), here.stream);
+  cudaStreamSynchronize(here.stream);
+  return std::make_unique<LateCopy>(here.stream, base, produced,
+                                    static_cast<std::int64_t>(bytes.size()));
+}
+
 Fault call(EntryPoint entry, const Problem& problem, Image& image, Memory memory) {
   Device& here = device();
   const std::span<std::byte> bytes = image.bytes();
@@ -222,15 +219,18 @@ Fault call(EntryPoint entry, const Problem& problem, Image& image, Memory memory
     return allocation_failure(cudaGetLastError(), std::to_string(bytes.size()) + " bytes");
   }
   cudaError_t error = cudaSuccess;
+  std::unique_ptr<LateCopy> late;
   if (memory != Memory::as_left) {
     image.poison(fill_of(memory));
-    error = copy_in(base, bytes);
+    if (memory == Memory::large) late = produce_late(base, bytes);
+    error = late != nullptr ? cudaGetLastError() : copy_in(base, bytes);
     if (error != cudaSuccess) return crashed("the device failed before this call", error);
   }
   CudaWorkspaces workspaces(CudaWorkspaces::Mode::inspected, memory);
   const std::vector<Argument> operands = image.arguments(base);
   const Status status =
       entry({operands, problem.epsilon, &workspaces, here.stream, problem.settings, problem.scale});
+  late.reset();
   if (Fault fault = verdict_of(status, workspaces)) return fault;
   error = copy_out(bytes, base);
   if (error != cudaSuccess) return crashed("the device failed after this call", error);
@@ -300,6 +300,18 @@ TensorCore cuda_tensor_core() {
   return major == 9 ? kTensorCoreHopper : kTensorCoreAny;
 }
 
+// Nothing but the poison, where the launch before gave something else: what this one wrote was there
+// before its operands were.
+Fault written_early(Image& image, const Outputs& after_nan, const Outputs& outputs) {
+  if (outputs == after_nan) return {};
+  image.poison(Fill::large);
+  if (outputs != image.outputs()) return {};
+  return {
+      FaultKind::never_written,
+      "no output was written when the operands came late on the stream of the call: it launches "
+      "on another stream"};
+}
+
 // The third launch is a caller's second one: everything is as the last launch left it.
 Outcome cuda_run(EntryPoint entry, const Problem& problem) {
   Image image(problem);
@@ -312,7 +324,10 @@ Outcome cuda_run(EntryPoint entry, const Problem& problem) {
     if (outcome.fault) return outcome;
     Outputs outputs = image.outputs();
     if (memory == Memory::nan) after_nan = outputs;
-    if (memory == Memory::large) outcome.fault = image.never_written(after_nan, outputs);
+    if (memory == Memory::large) {
+      outcome.fault = image.never_written(after_nan, outputs);
+      if (!outcome.fault) outcome.fault = written_early(image, after_nan, outputs);
+    }
     add_distinct(outcome.outputs, std::move(outputs));
     if (outcome.fault) return outcome;
   }

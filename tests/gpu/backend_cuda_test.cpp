@@ -84,6 +84,16 @@ TEST_F(CudaBackendTest, PlantedFaultsAreReported) {
   EXPECT_EQ(wrong(*find_kernel("vector_add", "scalar"), small()), "");
 }
 
+// Its operands are written on the stream of the call by a slow producer, and it does not wait.
+TEST_F(CudaBackendTest, WhatLaunchesOnAnotherStreamIsCaught) {
+  for (const std::int64_t n : {1, 37, 4099}) {
+    const Problem problem = test::vector_add(n, Format::f32, Layout::contiguous);
+    const Outcome outcome = run(planted("other_stream"), Backend::cuda, problem, {});
+    EXPECT_EQ(name(outcome.fault.kind), name(FaultKind::never_written)) << outcome.fault.text;
+  }
+  EXPECT_EQ(wrong(*find_kernel("vector_add", "scalar"), small()), "");
+}
+
 TEST_F(CudaBackendTest, GapsOfStridedOutputsAreGuarded) {
   const test::Shape shape{"gaps", 3, 2, 5, {{0, 1}, {2, 1}}};
   const Outcome outcome = run(planted("gap"), Backend::cuda,

@@ -3,12 +3,13 @@
 
 #include <cstdlib>
 
-#define HALFULP_PLANTED(X)                                                                       \
-  X(past_end)                                                                                    \
-  X(before_begin) X(lost_tail) X(input) X(workspace) X(race) X(accumulate) X(wait) X(divergence) \
-      X(misaligned) X(order) X(launch_error) X(nothing) X(gap) X(sum) X(sum_read_early)          \
-          X(sum_left_set) X(hand_over) X(flag_first) X(no_fence) X(lock_past_end) X(shared)      \
-              X(shared_too_large) X(resident_none)
+#define HALFULP_PLANTED(X)                                                                      \
+  X(past_end)                                                                                   \
+  X(before_begin)                                                                               \
+  X(lost_tail) X(input) X(workspace) X(race) X(accumulate) X(wait) X(divergence) X(misaligned)  \
+      X(order) X(launch_error) X(nothing) X(gap) X(sum) X(sum_read_early) X(sum_left_set)       \
+          X(hand_over) X(flag_first) X(no_fence) X(lock_past_end) X(shared) X(shared_too_large) \
+              X(resident_none) X(other_stream)
 #define HALFULP_DECLARE(name) Status planted_##name(const Arguments& arguments);
 namespace halfulp::gpu::planted_host {
 HALFULP_PLANTED(HALFULP_DECLARE)

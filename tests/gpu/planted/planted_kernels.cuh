@@ -105,6 +105,17 @@ Status planted_lost_tail(const Arguments& arguments) {
   launcher.launch(planted_add_kernel, 1, 32, v, 0, v.n - 1);
   return launcher.status();
 }
+// Right, but on cuda not on the stream of the call.
+Status planted_other_stream(const Arguments& arguments) {
+  Arguments elsewhere = arguments;
+#if defined(__CUDACC__)
+  elsewhere.stream = nullptr;
+#endif
+  VectorAdd v;
+  Launcher launcher(elsewhere, bind(elsewhere, v));
+  launcher.launch(planted_add_kernel, 1, 64, v, std::int64_t{0}, v.n);
+  return launcher.status();
+}
 Status planted_input(const Arguments& arguments) {
   VectorAdd v;
   Launcher launcher(arguments, bind(arguments, v));
