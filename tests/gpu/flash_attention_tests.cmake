@@ -4,7 +4,7 @@ target_link_libraries(halfulp_flash_attention_problems PUBLIC halfulp_gpu)
 halfulp_test(gpu_flash_attention_mask_test SOURCES flash_attention_mask_test.cpp
   LIBRARIES halfulp_gpu halfulp_simt)
 halfulp_test(gpu_flash_attention_test SOURCES flash_attention_bind_test.cpp
-  flash_attention_naive_test.cpp flash_attention_online_f32_test.cpp
+  flash_attention_naive_test.cpp flash_attention_online_f32_test.cpp flash_attention_values_test.cpp
   LIBRARIES halfulp_flash_attention_problems)
 halfulp_test(gpu_flash_attention_mma_test SOURCES flash_attention_mma_test.cpp
   flash_attention_mask_mod_test.cpp
