@@ -22,7 +22,7 @@ std::span<const Fill> fills() {
   static const std::vector<Fill> table = [] {
     std::vector<Fill> rows;
     for (const auto part : {general_fills(), vector_add_fills(), scatter_fills(), attention_fills(),
-                            matmul_fills()}) {
+                            matmul_fills(), flash_fills()}) {
       rows.insert(rows.end(), part.begin(), part.end());
     }
     return rows;
@@ -66,25 +66,30 @@ Scene make_scene(std::uint64_t seed, reference::Format format, const Graph* grap
 }
 
 void fill_operand(gpu::Operand& operand, const Fill& fill, const Scene& scene, Quantity quantity) {
-  std::int64_t extent[3] = {1, 1, 1};
-  std::int64_t stride[3] = {0, 0, 0};
-  HALFULP_ASSERT(operand.extent.size() <= 3, "fills know three dimensions");
+  std::int64_t extent[4] = {1, 1, 1, 1};
+  std::int64_t stride[4] = {0, 0, 0, 0};
+  HALFULP_ASSERT(operand.extent.size() <= 4, "fills know four dimensions");
+  // The second of four dimensions, heads, comes last here; three and fewer are taken in order.
+  constexpr std::size_t kPlaceOfFour[] = {0, 3, 1, 2};
   for (std::size_t axis = 0; axis < operand.extent.size(); ++axis) {
-    extent[axis] = operand.extent[axis];
-    stride[axis] = operand.stride[axis];
+    const std::size_t to = operand.extent.size() == 4 ? kPlaceOfFour[axis] : axis;
+    extent[to] = operand.extent[axis];
+    stride[to] = operand.stride[axis];
   }
   // A dimension of stride 0 holds one copy: visit it once.
   const bool empty = operand.count() == 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
+  for (std::size_t axis = 0; axis < 4; ++axis) {
     if (stride[axis] == 0) extent[axis] = empty ? 0 : 1;
   }
-  for (std::int64_t i = 0; i < extent[0]; ++i) {
-    for (std::int64_t j = 0; j < extent[1]; ++j) {
-      for (std::int64_t k = 0; k < extent[2]; ++k) {
-        const Place place{static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j),
-                          static_cast<std::uint64_t>(k)};
-        put(operand, i * stride[0] + j * stride[1] + k * stride[2],
-            fill.value(scene, quantity, place));
+  for (std::int64_t head = 0; head < extent[3]; ++head) {
+    for (std::int64_t i = 0; i < extent[0]; ++i) {
+      for (std::int64_t j = 0; j < extent[1]; ++j) {
+        for (std::int64_t k = 0; k < extent[2]; ++k) {
+          const Place place{static_cast<std::uint64_t>(i + head * kHeadStep),
+                            static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(k)};
+          put(operand, head * stride[3] + i * stride[0] + j * stride[1] + k * stride[2],
+              fill.value(scene, quantity, place));
+        }
       }
     }
   }

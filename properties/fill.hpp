@@ -20,7 +20,7 @@ namespace halfulp::properties {
 
 // What an operand means to a fill. Also its stream of random numbers: the values are part of every
 // seed's meaning and never change.
-enum class Quantity : std::uint32_t { x = 1, y, values, scores, q, k, v, e, a, b };
+enum class Quantity : std::uint32_t { x = 1, y, values, scores, q, k, v, e, a, b, mask };
 
 // Everything that a fill may look at.
 struct Scene {
@@ -29,6 +29,10 @@ struct Scene {
   std::int64_t heads = 1;
   std::int64_t dim = 1;
   std::int64_t m = 0, n = 0, k = 0;     // matmul
+  bool flash = false;                   // flash_attention, which also has:
+  std::int64_t queries = 0, keys = 0;   //
+  std::int64_t tile_keys = 1;           //   keys of one of the kernel's tiles
+  int scale_exponent = 0;               //   2^this <= scale < 2^(this + 1)
   std::vector<Quantity> quantities;     // the problem's floating-point inputs, in order
   std::vector<std::int64_t> outer;      // the outermost extent of each
   const Graph* graph = nullptr;         // nullptr: vector_add, matmul
@@ -37,10 +41,12 @@ struct Scene {
 };
 Scene make_scene(std::uint64_t seed, reference::Format format, const Graph* graph);
 
-// Coordinates of an element: (i, head, channel), (i, head), (i) or (row, column).
+// Coordinates of an element: (i, head, channel), (i, head), (i) or (row, column); of the four
+// dimensions of flash_attention (batch + head * kHeadStep, row, channel).
 struct Place {
   std::uint64_t i = 0, j = 0, k = 0;
 };
+inline constexpr std::int64_t kHeadStep = 1 << 20;
 
 using FillValue = std::uint64_t (*)(const Scene&, Quantity, const Place&);
 
@@ -67,12 +73,13 @@ inline Draw draw(const Scene& scene, Quantity quantity, const Place& place) {
 }
 
 // The rules themselves: fill_general.cpp, fill_vector_add.cpp, fill_scatter.cpp,
-// fill_attention.cpp, fill_matmul.cpp.
+// fill_attention.cpp, fill_matmul.cpp, fill_flash.cpp.
 std::span<const Fill> general_fills();
 std::span<const Fill> vector_add_fills();
 std::span<const Fill> scatter_fills();
 std::span<const Fill> attention_fills();
 std::span<const Fill> matmul_fills();
+std::span<const Fill> flash_fills();
 
 // What general fills of the same names are for matmul, where values are multiplied.
 std::uint64_t matmul_wide(const Scene& scene, Quantity quantity, const Place& place);
@@ -80,5 +87,10 @@ std::uint64_t matmul_cancelling(const Scene& scene, Quantity quantity, const Pla
 std::uint64_t matmul_subnormal(const Scene& scene, Quantity quantity, const Place& place);
 std::uint64_t matmul_huge(const Scene& scene, Quantity quantity, const Place& place);
 std::uint64_t matmul_special(const Scene& scene, Quantity quantity, const Place& place);
+// And for flash_attention, whose sums are over keys.
+std::uint64_t flash_wide(const Scene& scene, Quantity quantity, const Place& place);
+std::uint64_t flash_cancelling(const Scene& scene, Quantity quantity, const Place& place);
+std::uint64_t flash_huge(const Scene& scene, Quantity quantity, const Place& place);
+std::uint64_t flash_special(const Scene& scene, Quantity quantity, const Place& place);
 
 }  // namespace halfulp::properties

@@ -9,7 +9,8 @@ namespace {
 
 using reference::Format;
 
-constexpr std::string_view kAll = "vector_add|scatter_normalize|graph_attention|matmul";
+constexpr std::string_view kAll =
+    "vector_add|scatter_normalize|graph_attention|matmul|flash_attention";
 constexpr std::string_view kAdded = "vector_add|scatter_normalize|graph_attention";
 
 bool of_matmul(Quantity quantity) { return quantity == Quantity::a || quantity == Quantity::b; }
@@ -58,6 +59,7 @@ std::uint64_t positive_fill(const Scene& scene, Quantity quantity, const Place& 
 
 std::uint64_t wide(const Scene& scene, Quantity quantity, const Place& place) {
   if (of_matmul(quantity)) return matmul_wide(scene, quantity, place);
+  if (scene.flash) return flash_wide(scene, quantity, place);
   if (quantity == Quantity::scores) return score(scene, place, 0);
   const bool half = scene.format == Format::fp16;
   const bool logit = quantity == Quantity::q || quantity == Quantity::k || quantity == Quantity::e;
@@ -70,6 +72,7 @@ std::uint64_t wide(const Scene& scene, Quantity quantity, const Place& place) {
 // Large values of alternating sign whose sums are small.
 std::uint64_t cancelling(const Scene& scene, Quantity quantity, const Place& place) {
   if (of_matmul(quantity)) return matmul_cancelling(scene, quantity, place);
+  if (scene.flash) return flash_cancelling(scene, quantity, place);
   const Draw bits = draw(scene, quantity, place);
   const auto noise = static_cast<std::int64_t>(bits.words[2] >> 12);  // 20 bits
   const std::int64_t large = (std::int64_t{64} << 20) + noise;
@@ -94,6 +97,7 @@ std::uint64_t cancelling(const Scene& scene, Quantity quantity, const Place& pla
       return positive(scene.format, bits);
     case Quantity::a:
     case Quantity::b:
+    case Quantity::mask:
       break;
   }
   return 0;
@@ -118,6 +122,7 @@ std::uint64_t subnormal(const Scene& scene, Quantity quantity, const Place& plac
 // elsewhere.
 std::uint64_t huge(const Scene& scene, Quantity quantity, const Place& place) {
   if (of_matmul(quantity)) return matmul_huge(scene, quantity, place);
+  if (scene.flash) return flash_huge(scene, quantity, place);
   const Draw bits = draw(scene, quantity, place);
   const bool half = scene.format == Format::fp16;
   const int largest = reference::traits(scene.format).exponent_max;
@@ -136,6 +141,7 @@ std::uint64_t huge(const Scene& scene, Quantity quantity, const Place& place) {
       return any_exponent(scene.format, bits, half ? 12 : 90, half ? 15 : 100);
     case Quantity::a:
     case Quantity::b:
+    case Quantity::mask:
       break;
   }
   return 0;
@@ -144,6 +150,7 @@ std::uint64_t huge(const Scene& scene, Quantity quantity, const Place& place) {
 // One NaN or infinity in one operand, normal values elsewhere.
 std::uint64_t special(const Scene& scene, Quantity quantity, const Place& place) {
   if (of_matmul(quantity)) return matmul_special(scene, quantity, place);
+  if (scene.flash) return flash_special(scene, quantity, place);
   const Draw chosen(scene.seed, 65, 0);
   const std::size_t operand = chosen.below(scene.quantities.size());
   const auto outer = static_cast<std::uint64_t>(scene.outer[operand]);

@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t kStream = 0x4c41594f;  // of layout draws, far from those of operands
 constexpr std::int64_t kGapMax = 512;
 constexpr std::int64_t kOffsetMax = 63;
+constexpr std::int64_t kEveryMax = 16;
 
 std::string bounded_argument(const Spec& spec, std::int64_t high) {
   const auto value = spec.arguments.size() == 1 ? parse_integer(spec.arguments[0]) : std::nullopt;
@@ -32,8 +33,21 @@ void pad(gpu::Operand& operand, std::int64_t gap) {
   }
 }
 
+// Rows lie `step` rows apart.
+void spread(gpu::Operand& operand, std::int64_t step) {
+  std::int64_t stride = 1;
+  for (std::size_t axis = operand.extent.size(); axis-- > 0;) {
+    operand.stride[axis] = stride;
+    stride *= operand.extent[axis] * (axis + 1 == operand.extent.size() ? step : 1);
+  }
+}
+
 void permute(gpu::Operand& operand) {
   pad(operand, 0);
+  if (operand.extent.size() == 4) {
+    operand.stride[1] = operand.extent[3];
+    operand.stride[2] = std::max<std::int64_t>(operand.extent[1], 1) * operand.extent[3];
+  }
   if (operand.extent.size() != 3) return;
   operand.stride[0] = operand.extent[2];
   operand.stride[1] = std::max<std::int64_t>(operand.extent[0], 1) * operand.extent[2];
@@ -47,9 +61,9 @@ void broadcast(gpu::Operand& operand, const Draw& draw) {
 }
 
 // One of the other layouts, with its argument, for one operand.
-std::string mixed(const Draw& draw) {
+std::string mixed(const Draw& draw, std::size_t dimensions) {
   const auto argument = std::to_string(1 + draw.below(3, 2));
-  switch (draw.below(5)) {
+  switch (draw.below(dimensions == 4 ? 6 : 5)) {
     case 0:
       return "packed";
     case 1:
@@ -58,6 +72,8 @@ std::string mixed(const Draw& draw) {
       return "permuted";
     case 3:
       return "broadcast";
+    case 5:
+      return "every:2";
     default:
       return "offset:" + argument;
   }
@@ -70,22 +86,25 @@ std::string layout_error(std::string_view layout) {
   const Spec spec = split_spec(layout);
   if (spec.family == "gap") return bounded_argument(spec, kGapMax);
   if (spec.family == "offset") return bounded_argument(spec, kOffsetMax);
+  if (spec.family == "every") return bounded_argument(spec, kEveryMax);
   const bool plain = std::find(kPlain.begin(), kPlain.end(), spec.family) != kPlain.end();
   if (plain && spec.arguments.empty()) return {};
   return "layout=" + std::string(layout.substr(0, 60)) +
-         ": expected packed, gap:G, permuted, broadcast, offset:K or mixed";
+         ": expected packed, gap:G, every:N, permuted, broadcast, offset:K or mixed";
 }
 
 void lay_out(gpu::Operand& operand, std::string_view layout, std::uint64_t seed,
              std::uint32_t number) {
   const Draw draw(seed, kStream, number);
-  const std::string chosen = layout == "mixed" ? mixed(draw) : std::string(layout);
+  const std::string chosen =
+      layout == "mixed" ? mixed(draw, operand.extent.size()) : std::string(layout);
   const Spec spec = split_spec(chosen);
   const auto argument = spec.arguments.empty() ? 0 : parse_integer(spec.arguments[0]).value();
   operand.stride.assign(operand.extent.size(), 1);
   operand.base_offset = spec.family == "offset" ? argument : 0;
   if (operand.format == gpu::Format::i32) return pad(operand, 0);
   if (spec.family == "gap") return pad(operand, argument);
+  if (spec.family == "every") return spread(operand, argument);
   if (spec.family == "permuted") return permute(operand);
   if (spec.family == "broadcast") return broadcast(operand, Draw(seed, kStream, number, 1));
   pad(operand, 0);

@@ -2,10 +2,14 @@
 // always 1.
 //
 //   packed      row-major, no gaps
-//   gap:G       every dimension but the innermost is padded by G elements; in inputs the gaps hold
-//   NaN permuted    the two outer of three dimensions change places (head-major) broadcast   inputs
-//   only, about half of them: stride 0 on an outer dimension offset:K    base pointers miss their
-//   alignment by K elements mixed       each operand draws one of the above from the seed
+//   gap:G       every dimension but the innermost is padded by G elements; in inputs the gaps
+//               hold NaN
+//   every:N     rows lie N rows apart, with NaN between them in inputs
+//   permuted    the two outer of three dimensions change places (head-major); of four, the two in
+//               the middle do: heads lie beside each other in every row
+//   broadcast   inputs only, about half of them: stride 0 on an outer dimension
+//   offset:K    base pointers miss their alignment by K elements
+//   mixed       each operand draws one of the above from the seed
 #pragma once
 #include <cstdint>
 #include <string>

@@ -8,7 +8,8 @@ namespace halfulp::properties {
 
 std::span<const Operation> operations() {
   static const std::array table{vector_add_operation(), scatter_normalize_operation(),
-                                graph_attention_operation(), matmul_operation()};
+                                graph_attention_operation(), matmul_operation(),
+                                flash_attention_operation()};
   return table;
 }
 

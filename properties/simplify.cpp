@@ -21,8 +21,8 @@ std::uint64_t position(std::string_view value, std::span<const std::string_view>
 
 constexpr std::array<std::string_view, 4> kOrders{"round_robin", "reverse", "burst", "exhaustive"};
 constexpr std::array<std::string_view, 4> kStorage{"f32", "f16", "bf16", "tf32"};
-constexpr std::array<std::string_view, 6> kLayouts{"packed",   "offset",    "gap",
-                                                   "permuted", "broadcast", "mixed"};
+constexpr std::array<std::string_view, 7> kLayouts{
+    "packed", "offset", "gap", "every", "permuted", "broadcast", "mixed"};
 // Fills that a failure is first tried with.
 constexpr std::array<std::string_view, 4> kPlainFills{"ones", "integers", "uniform", "normal"};
 
@@ -62,7 +62,7 @@ void propose_plainer(std::vector<Case>& cases, const Case& c) {
   for (const std::string_view fill : kPlainFills) {
     if (fill_rank(fill) < fill_rank(c.text("fill"))) propose(cases, c, "fill", std::string(fill));
   }
-  for (const char* layout : {"packed", "offset:1", "gap:1", "permuted", "broadcast"}) {
+  for (const char* layout : {"packed", "offset:1", "gap:1", "every:2", "permuted", "broadcast"}) {
     if (layout_weight(layout) < layout_weight(c.text("layout")))
       propose(cases, c, "layout", layout);
   }

@@ -8,5 +8,6 @@ Operation vector_add_operation();
 Operation scatter_normalize_operation();
 Operation graph_attention_operation();
 Operation matmul_operation();
+Operation flash_attention_operation();
 
 }  // namespace halfulp::properties

@@ -21,6 +21,7 @@ namespace {
 gpu::Kernel kernel_of(std::string_view operation) {
   const std::string_view name = operation == "vector_add"          ? "scalar"
                                 : operation == "matmul"            ? "fake_right"
+                                : operation == "flash_attention"   ? "fake_settings"
                                 : operation == "scatter_normalize" ? "gather_csc"
                                                                    : "fused_csc";
   gpu::Kernel kernel = *gpu::find_kernel(operation, name);
@@ -52,6 +53,7 @@ TEST(Generate, SameStateSameCases) {
   EXPECT_EQ(digests["vector_add"], 0x4604118a52ed57cau);
   EXPECT_EQ(digests["scatter_normalize"], 0xb26f79e10a0bb9d0u);
   EXPECT_EQ(digests["matmul"], 0x81690cd70b6739b3u);
+  EXPECT_EQ(digests["flash_attention"], 0x13742a113e949a76u);
   EXPECT_EQ(digests["graph_attention"], 0x9c5253f1486335a4u);
 }
 
@@ -65,7 +67,8 @@ TEST(Generate, CasesAreLegalAndSmall) {
         elements += static_cast<double>(operand.count());
       }
     }
-    const double most = operation.name == "matmul" ? 30000 : 5000;
+    const bool dense = operation.name == "matmul" || operation.name == "flash_attention";
+    const double most = dense ? 30000 : 5000;
     EXPECT_LT(elements / static_cast<double>(cases.size()), most) << operation.name;
   }
 }

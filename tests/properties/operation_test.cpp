@@ -23,6 +23,9 @@ struct Golden {
 
 std::string sizes_of(std::string_view operation) {
   if (operation == "matmul") return "m=11 n=7 k=300";
+  if (operation == "flash_attention") {
+    return "batches=2 heads=3 queries=5 keys=70 dim=9 mask=bias:20";
+  }
   return operation == "vector_add" ? "n=57" : "nodes=11 heads=2 dim=16 graph=random:40";
 }
 
@@ -113,6 +116,33 @@ constexpr Golden kGolden[] = {
     {"matmul", "M8", 0x2917655a9dc9fe76},
     {"matmul", "chunks", 0xb884a281bf5ea114},
     {"matmul", "low_bit", 0xcd0f8bc4547e6566},
+    {"flash_attention", "ones", 0xaad0d4f388059f10},
+    {"flash_attention", "integers", 0x52b01fef19339194},
+    {"flash_attention", "uniform", 0x8343f04924b2281f},
+    {"flash_attention", "normal", 0x648c47d5bd9ee23d},
+    {"flash_attention", "positive", 0xf354b85ef168a9b},
+    {"flash_attention", "wide", 0xf0aff074e9dcad30},
+    {"flash_attention", "cancelling", 0xb2e9e6fff639966b},
+    {"flash_attention", "subnormal", 0xb71a3628d11eb375},
+    {"flash_attention", "huge", 0xed1e8beb6d10f7ad},
+    {"flash_attention", "special", 0xa6ce11311ca0558b},
+    {"flash_attention", "A1", 0xe0d445adca3e3324},
+    {"flash_attention", "A2", 0x6896736bf922083c},
+    {"flash_attention", "A3", 0x2c9254c0f2e29aee},
+    {"flash_attention", "A4", 0xde9ea64ff0fe0a82},
+    {"flash_attention", "A5", 0x8c65562570d5ec6},
+    {"flash_attention", "A6", 0xdfab0b992617b4d6},
+    {"flash_attention", "A8", 0x40196fee00e40b3d},
+    {"flash_attention", "A10", 0xa8287ccd3b95a74a},
+    {"flash_attention", "rising", 0xc34ca779187fdc36},
+    {"flash_attention", "falling", 0x873b7c4287348c36},
+    {"flash_attention", "low", 0xd4190b68edd8c362},
+    {"flash_attention", "lowest", 0x35f6315de390fc8a},
+    {"flash_attention", "dominating", 0x2f3812ec0a875256},
+    {"flash_attention", "hot", 0x249018099f055a0a},
+    {"flash_attention", "last_channel", 0x8e39323f05f66877},
+    {"flash_attention", "score_low_bits", 0xccc962d63084dd0f},
+    {"flash_attention", "large_products", 0x9b6cf8522487cdc3},
 };
 
 TEST(Operation, SameSeedSameBits) {

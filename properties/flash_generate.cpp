@@ -1,0 +1,260 @@
+// Sizes around the kernel's tiles, masks whose borders lie around them too, work that suits the
+// backend.
+#include "properties/flash_generate.hpp"
+
+#include <algorithm>
+
+#include "properties/fill.hpp"
+#include "properties/flash_problem.hpp"
+#include "properties/generate.hpp"
+#include "properties/operation.hpp"
+
+namespace halfulp::properties {
+namespace {
+
+// Pairs of queries and keys, whole tiles of them, times channels: the host backends run each.
+constexpr double kWorkMost[gpu::kBackends] = {8.0e5, 2.5e5, 3.0e8};
+
+// Small tiles more often than large ones where work counts.
+FlashTile choose_tile(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend, Case& c) {
+  const gpu::Parameter* parameter = find_parameter(kernel, "tile");
+  if (parameter == nullptr) return {32, 32};
+  std::vector<std::pair<std::int64_t, std::string_view>> words;
+  for (const std::string_view word : parameter->words) {
+    const FlashTile tile = flash_tile(word);
+    words.emplace_back(tile.queries * tile.keys, word);
+  }
+  std::ranges::stable_sort(words, {}, [](const auto& entry) { return entry.first; });
+  std::size_t index = 0;
+  while (index + 1 < words.size() && choose.one_in(backend == gpu::Backend::cuda ? 2 : 3)) ++index;
+  c.set("tile", std::string(words[index].second));
+  return flash_tile(words[index].second);
+}
+
+// The smaller of two draws on the host, where channels cost.
+std::int64_t choose_dim(Choices& choose, gpu::Backend backend) {
+  constexpr std::int64_t kDims[] = {8, 16, 24, 40, 46, 63, 64, 72, 80, 96, 128, 192, 256};
+  std::int64_t index = choose.between(0, 12);
+  if (backend != gpu::Backend::cuda) index = std::min(index, choose.between(0, 12));
+  return choose.one_in(12) ? choose.between(9, 80) : kDims[index];
+}
+
+// Around multiples of a tile's edge, at most `most` tiles; and the sizes where others fail.
+std::int64_t choose_rows(Choices& choose, std::int64_t edge, std::int64_t most) {
+  constexpr std::int64_t kSizes[] = {2,  3,  4,   5,   8,   15,  16,  17,  32,  33, 64,
+                                     65, 97, 127, 128, 129, 137, 255, 256, 257, 511};
+  if (choose.one_in(30)) return 0;
+  const std::int64_t largest = edge * most + 1;
+  switch (choose.between(0, 9)) {
+    case 0:
+      return 1;
+    case 1:
+    case 2:
+      return std::min(largest, kSizes[choose.between(0, choose.size() < 50 ? 10 : 20)]);
+    case 3:
+      return choose.between(1, std::min(largest, edge + 2));
+    default: {
+      const std::int64_t tiles = choose.between(1, most);
+      return std::clamp<std::int64_t>(tiles * edge + choose.between(-1, 1), 1, largest);
+    }
+  }
+}
+
+std::int64_t tiles_of(std::int64_t size, std::int64_t edge) { return (size + edge - 1) / edge; }
+
+// Half of the tiles; what is left keeps its place beside a multiple of the edge.
+void halve(std::int64_t& size, std::int64_t edge) {
+  const std::int64_t tiles = tiles_of(size, edge), over = size - (tiles - 1) * edge;
+  size = tiles > 1 ? (tiles / 2 - 1) * edge + over : size;
+  size = std::max<std::int64_t>(size, 1);
+}
+
+void choose_sizes(Choices& choose, gpu::Backend backend, const FlashTile& tile, Case& c) {
+  const bool cuda = backend == gpu::Backend::cuda;
+  const std::int64_t most = cuda ? 3 + choose.size() / 8 : 4;
+  std::int64_t queries = choose_rows(choose, tile.queries, cuda ? most : 2);
+  std::int64_t keys = choose_rows(choose, tile.keys, most);
+  if (choose.one_in(3)) keys = queries;
+  if (choose.one_in(8)) keys += tile.keys * choose.between(2, cuda ? 60 : 6);
+  std::int64_t batches = choose.weighted<std::int64_t>({{6, 1}, {3, 2}, {1, 3}, {1, 5}});
+  std::int64_t heads = choose.weighted<std::int64_t>({{5, 1}, {2, 2}, {3, 3}, {1, 7}});
+  std::int64_t dim = choose_dim(choose, backend);
+  if (choose.one_in(60)) (choose.one_in(2) ? batches : heads) = 0;
+  const auto work = [&] {
+    return static_cast<double>(batches * heads * tiles_of(queries, tile.queries) * tile.queries *
+                               dim) *
+           static_cast<double>(tiles_of(keys, tile.keys) * tile.keys);
+  };
+  while (work() > kWorkMost[static_cast<std::size_t>(backend)]) {
+    if (batches * heads > 2) {
+      (batches > heads ? batches : heads) = 1;
+    } else if (dim > 64) {
+      dim = dim == 256 ? 64 : dim / 4 + dim % 8;
+    } else if (queries > tile.queries) {
+      halve(queries, tile.queries);
+    } else if (keys > 2 * tile.keys) {
+      halve(keys, tile.keys);
+    } else if (batches * heads > 1) {
+      batches = heads = 1;
+    } else if (dim > 16) {
+      dim = std::max<std::int64_t>(8, dim / 2);
+    } else {
+      break;
+    }
+  }
+  c.set("batches", batches);
+  c.set("heads", heads);
+  c.set("queries", queries);
+  c.set("keys", keys);
+  c.set("dim", dim);
+}
+
+// A position from 0 to `most`: around an edge of a tile, or an end.
+std::int64_t position(Choices& choose, std::int64_t edge, std::int64_t most) {
+  const std::int64_t any = choose.between(0, most);
+  const std::int64_t near = choose.between(0, most / edge) * edge + choose.between(-1, 1);
+  const std::int64_t chosen = choose.weighted<std::int64_t>(
+      {{1, 0}, {1, 1}, {1, most}, {1, std::max<std::int64_t>(0, most - 1)}, {2, any}, {5, near}});
+  return std::clamp<std::int64_t>(chosen, 0, most);
+}
+
+// How far a window reaches.
+std::int64_t reach(Choices& choose, std::int64_t edge) {
+  const std::int64_t small = choose.between(0, 3), near = edge + choose.between(-1, 1);
+  return choose.one_in(3) ? near : small;
+}
+
+std::string choose_arguments(Choices& choose, MaskFamily family, const FlashTile& tile,
+                             const Case& c) {
+  const std::int64_t queries = c.integer("queries"), keys = c.integer("keys");
+  Mask mask{.family = family};
+  const auto take = [&](std::int64_t value) { mask.arguments[mask.count++] = value; };
+  const auto stretch = [&](std::int64_t edge, std::int64_t most) {
+    const std::int64_t first = position(choose, edge, most);
+    const std::int64_t length = choose.weighted<std::int64_t>({{2, 1}, {2, edge}, {1, most}});
+    take(first);
+    take(std::min(most, first + length));
+  };
+  const auto percent = [&] {
+    take(choose.weighted<std::int64_t>({{2, 10}, {3, 50}, {2, 90}, {1, 99}, {1, 100}}));
+  };
+  switch (family) {
+    case MaskFamily::none:
+    case MaskFamily::causal_top_left:
+    case MaskFamily::causal_bottom_right:
+      break;
+    case MaskFamily::prefix_lm:
+      take(position(choose, tile.keys, keys + 1));
+      break;
+    case MaskFamily::window:
+      take(reach(choose, tile.keys));
+      take(choose.one_in(2) ? 0 : reach(choose, tile.keys));
+      break;
+    case MaskFamily::documents:
+      take(std::max<std::int64_t>(
+          1, choose.one_in(2) ? reach(choose, tile.keys) : position(choose, tile.keys, keys + 1)));
+      break;
+    case MaskFamily::empty_rows:
+      stretch(tile.queries, queries);
+      break;
+    case MaskFamily::closed:
+      stretch(tile.keys, keys);
+      break;
+    case MaskFamily::only:
+      take(position(choose, tile.keys, std::max<std::int64_t>(0, keys - 1)));
+      break;
+    case MaskFamily::keys:
+      take(choose.between(1, 3));
+      break;
+    case MaskFamily::bias:
+      if (choose.one_in(2)) percent();
+      break;
+    case MaskFamily::random:
+    case MaskFamily::large:
+    case MaskFamily::lowest:
+      percent();
+      break;
+    case MaskFamily::padded_left:
+    case MaskFamily::padded_right:
+      take(position(choose, tile.keys, keys));
+      break;
+  }
+  return print(mask);
+}
+
+// Families that the kernel takes; a probe's own first.
+MaskFamily choose_family(Choices& choose, const gpu::Kernel& kernel, const Case& c) {
+  const auto takes = [&](MaskFamily family) {
+    return passing(kernel, {.family = family}) != MaskPassing::none;
+  };
+  const std::string_view fill = c.text("fill");
+  const bool probe = (fill == "A1" || fill == "A8") && choose.one_in(2);
+  if (probe && takes(MaskFamily::keys)) return MaskFamily::keys;
+  const bool plain = (fill == "A2" || fill == "A3") && choose.one_in(2);
+  if ((plain || choose.one_in(6)) && takes(MaskFamily::none)) return MaskFamily::none;
+  std::vector<MaskFamily> families;
+  for (int i = 0; i < kMaskFamilies; ++i) {
+    const auto family = static_cast<MaskFamily>(i);
+    if (!takes(family)) continue;
+    // What every kernel has to do counts twice, and dense masks of one number are many.
+    families.push_back(family);
+    if (family <= MaskFamily::window || family == MaskFamily::bias) families.push_back(family);
+  }
+  return families[static_cast<std::size_t>(choose.between(0, std::ssize(families) - 1))];
+}
+
+void choose_mask_layout(Choices& choose, MaskFamily family, Case& c) {
+  c.set("mask_in", choose.one_in(2) ? "f32" : "input");
+  std::string axes;
+  for (const char axis : broadcast_axes(family)) {
+    if (choose.one_in(2)) axes += axis;
+  }
+  const std::string broadcast = axes.empty() ? "dense" : "broadcast:" + axes;
+  c.set("mask_layout",
+        choose.weighted<std::string>({{4, "dense"},
+                                      {1, "transposed"},
+                                      {1, "pitch:" + std::to_string(choose.between(1, 9))},
+                                      {1, "offset:" + std::to_string(choose.between(1, 7))},
+                                      {3, broadcast}}));
+}
+
+void choose_mask(Choices& choose, const gpu::Kernel& kernel, const FlashTile& tile, Case& c) {
+  const MaskFamily family = choose_family(choose, kernel, c);
+  const std::string_view fill = c.text("fill");
+  std::string text = choose_arguments(choose, family, tile, c);
+  if (family == MaskFamily::keys && fill == "A1") text = "keys:1";
+  if (family == MaskFamily::keys && fill == "A8") text = "keys:2";
+  c.set("mask", text);
+  if (passing(kernel, parse_mask(text)) == MaskPassing::operand) {
+    choose_mask_layout(choose, family, c);
+  }
+}
+
+}  // namespace
+
+Case generate_flash_case(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random& random,
+                         int size) {
+  Choices choose(random, size);
+  Case c = make_case(kernel.operation, kernel.name);
+  const FlashTile tile = choose_tile(choose, kernel, backend, c);
+  choose_sizes(choose, backend, tile, c);
+  const bool tiny = c.integer("batches") * c.integer("heads") <= 2 &&
+                    c.integer("queries") <= tile.queries && c.integer("keys") <= tile.keys;
+  choose_common(choose, kernel, backend, tiny, c);
+  if (c.text("layout") == "packed" && choose.one_in(10)) c.set("layout", "every:2");
+  // A mean of 2^n values of v.
+  if (c.text("fill") == "A3" && c.integer("keys") > 1) {
+    std::int64_t keys = 1;
+    while (2 * keys <= c.integer("keys")) keys *= 2;
+    c.set("keys", keys);
+  }
+  choose_mask(choose, kernel, tile, c);
+  if (choose.one_in(5)) {
+    c.set("scale", choose.weighted<std::string>(
+                       {{2, "0.3"}, {1, "0.125"}, {1, "1"}, {1, "0.70710677"}, {1, "0.01"}}));
+  }
+  choose_law(choose, c);
+  return c;
+}
+
+}  // namespace halfulp::properties
