@@ -34,27 +34,47 @@ class ExactAttention {
       return nan ? Enclosure{std::nan(""), std::nan("")} : Enclosure{};
     }
     const std::int64_t of = row / op_.queries;
+    const auto value = [&](std::size_t at) {
+      return op_.v.at(of / op_.heads, of % op_.heads, keys_[at], d);
+    };
+    // The distance from the value of a key with the largest weight, so that equal values cancel.
+    const double origin = std::isfinite(value(largest_)) ? value(largest_) : 0;
     Interval numerator(0.0);
     for (std::size_t at = 0; at < keys_.size(); ++at) {
-      const double v = op_.v.at(of / op_.heads, of % op_.heads, keys_[at], d);
-      if (std::isfinite(v)) {
-        add_product(numerator, weights_[at], v);
-      } else {
-        numerator = numerator + weights_[at] * Interval(v);
-      }
+      const double v = value(at);
+      if (v == origin) continue;
+      numerator = numerator + weights_[at] * (Interval(v) - Interval(origin));
     }
     if (numerator.is_nan() || denominator_.is_nan()) return {std::nan(""), std::nan("")};
-    return enclosure(numerator / denominator_);
+    return enclosure(Interval(origin) + numerator / denominator_);
   }
 
  private:
-  // scale q . k, and the mask apart, so that large masks of equal size cancel.
-  Interval scaled(std::int64_t of, std::int64_t key) {
+  // One key's score: scale dot + mask.
+  struct Score {
+    Dyadic dot;
+    bool exact = false;  // `dot` is all of it
+    double mask = 0;
+    Interval value;  // less the largest mask, so that large masks of equal size cancel
+
+    bool same_as(const Score& other) const {
+      return exact && other.exact && mask == other.mask && dot.negative == other.dot.negative &&
+             dot.significand == other.dot.significand && dot.exponent == other.dot.exponent;
+    }
+  };
+
+  Score score(std::int64_t of, std::int64_t key, double mask, double mask_most) {
     op_.k.row(of / op_.heads, of % op_.heads, key, 3, op_.dim, k_.data());
     ExactSum dot;
     dot.add_products(q_.data(), k_.data(), op_.dim);
-    const Interval sum = dot.is_finite() ? Interval(dot.dyadic()) : Interval(dot.special());
-    return op_.scale != 0 ? sum * Interval(op_.scale) : sum / root_;
+    Score score;
+    score.dot = dot.dyadic();
+    score.exact = dot.is_finite() && !score.dot.sticky;
+    score.mask = mask;
+    const Interval sum = dot.is_finite() ? Interval(score.dot) : Interval(dot.special());
+    const Interval scaled = op_.scale != 0 ? sum * Interval(op_.scale) : sum / root_;
+    score.value = scaled + (Interval(mask) - Interval(mask_most));
+    return score;
   }
 
   void weigh(std::int64_t row) {
@@ -73,17 +93,17 @@ class ExactAttention {
       masks.push_back(mask);
       most = std::max(most, mask);
     }
-    Interval largest;
+    std::vector<Score> scores;
+    std::size_t& largest = largest_ = 0;
     for (std::size_t at = 0; at < keys_.size(); ++at) {
-      const Interval score = scaled(of, keys_[at]) + (Interval(masks[at]) - Interval(most));
-      if (at == 0 || !(score.hi <= largest.hi)) largest = score;
-      weights_.push_back(score);
+      scores.push_back(score(of, keys_[at], masks[at], most));
+      if (!(scores[at].value.hi <= scores[largest].value.hi)) largest = at;  // NaN too
     }
-    // Any one number close to the largest score serves; it cancels.
-    const Interval shift(largest.hi, largest.hi);
     denominator_ = Interval(0.0);
-    for (Interval& weight : weights_) {
-      weight = exponential(weight - shift);
+    for (const Score& each : scores) {
+      const bool one = each.same_as(scores[largest]);  // though its score may be irrational
+      const Interval weight = one ? Interval(1.0) : exponential(each.value - scores[largest].value);
+      weights_.push_back(weight);
       denominator_ = denominator_ + weight;
     }
   }
@@ -94,6 +114,7 @@ class ExactAttention {
   std::int64_t row_ = -1;
   std::vector<std::int64_t> keys_;  // open ones
   std::vector<Interval> weights_;
+  std::size_t largest_ = 0;  // the open key with the largest weight
   Interval denominator_;
 };
 

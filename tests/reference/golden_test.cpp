@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "reference/exponential.hpp"
+#include "reference/ops/flash_attention.hpp"
 #include "reference/ops/graph_attention.hpp"
 #include "reference/ops/matmul_exact.hpp"
 #include "reference/ops/scatter_normalize.hpp"
@@ -221,6 +222,50 @@ TEST(Golden, Matmul) {
         EXPECT_TRUE(is_tight(enclosure, 0));
       }
     });
+  }
+}
+
+// Numbers of fp32, written as their patterns.
+std::vector<float> singles(const GoldenCase& golden, const std::string& name) {
+  std::vector<float> numbers;
+  for (const std::string& word : golden.words(name)) {
+    numbers.push_back(static_cast<float>(decode(Format::fp32, std::stoull(word, nullptr, 16))));
+  }
+  return numbers;
+}
+
+TEST(Golden, FlashAttention) {
+  for (const GoldenCase& golden : read_golden("flash_attention.golden")) {
+    SCOPED_TRACE(golden.title);
+    FlashAttention op;
+    op.batches = golden.integer("batches");
+    op.heads = golden.integer("heads");
+    op.queries = golden.integer("queries");
+    op.keys = golden.integer("keys");
+    op.dim = golden.integer("dim");
+    const Stored q = golden.stored("q", {op.batches, op.heads, op.queries, op.dim});
+    const Stored k = golden.stored("k", {op.batches, op.heads, op.keys, op.dim});
+    const Stored v = golden.stored("v", {op.batches, op.heads, op.keys, op.dim});
+    op.q = q.view;
+    op.k = k.view;
+    op.v = v.view;
+    const std::vector<float> mask = singles(golden, "mask");
+    if (!mask.empty()) {
+      op.mask = View{mask.data(),
+                     Format::fp32,
+                     {op.batches, op.heads, op.queries, op.keys},
+                     {op.heads * op.queries * op.keys, op.queries * op.keys, op.keys, 1}};
+    }
+    op.open = static_cast<OpenKeys>(golden.integer("open"));
+    op.shift = golden.integer("shift");
+    op.prefix = golden.integer("prefix");
+    op.left = golden.integer("left");
+    op.right = golden.integer("right");
+    op.scale = singles(golden, "scale")[0];
+    op.arithmetic = stored_in(golden.format);
+    if (golden.format == Format::tf32) op.arithmetic.output = Format::fp32;
+    expect_encloses(op, {golden.words("out")},
+                    size_of(v.view, op.batches * op.heads * op.keys * op.dim));
   }
 }
 
