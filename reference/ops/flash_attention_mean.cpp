@@ -208,9 +208,8 @@ AttentionAnswer answer_of(const AttentionModel& model, const HeadOperands& head,
     given.bound = kUnbounded;
     return given;
   }
-  const bool divides =
-      units.exact && row.negligible == 0 &&
-      (row.units == 1 || divides_exactly(model.division, units.sum, row.units, value));
+  const bool divides = units.exact && (row.units == 1 || divides_exactly(model.division, units.sum,
+                                                                         row.units, value));
   if (!divides) given.division = division_amount(model.division, size + before) * kInflation;
   given.bound = before + given.division;
   return given;

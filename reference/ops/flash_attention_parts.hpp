@@ -130,7 +130,7 @@ class RowScores {
   void open_and_mask(std::int64_t query, KeyRange range, RowWeights& row);
   void take_special(const double* q, const Line& q_line, RowWeights& row);
   bool score(const Line& q_line, std::span<const ProductSums> products, RowWeights& row);
-  double argument_error(const RowWeights& row, std::size_t at) const;
+  double argument_error(const RowWeights& row, std::size_t at, double rescales) const;
   void find_units(RowWeights& row);
   void finish(RowWeights& row);
 

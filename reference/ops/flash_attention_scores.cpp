@@ -181,8 +181,8 @@ bool RowScores::score(const Line& q_line, std::span<const ProductSums> products,
   return true;
 }
 
-// [B24] Of the argument of the exponential, on the way through every rescale.
-double RowScores::argument_error(const RowWeights& row, std::size_t at) const {
+// [B24] Of the argument of the exponential, on the way through so many rescales.
+double RowScores::argument_error(const RowWeights& row, std::size_t at, double rescales) const {
   const double unit = model_.unit;
   const double score_error = score_error_[at];
   const double from_most = std::abs(scaled_[at] - scaled_at_most_);
@@ -193,7 +193,7 @@ double RowScores::argument_error(const RowWeights& row, std::size_t at) const {
   if (model_.base_2) {  // the maximum is multiplied by log2 e and rounded
     const double own = std::abs(scaled_[at] + mask_[at]);
     const double most = std::abs(score_most_ + mask_most_);
-    error += unit * (own + (1 + model_.rescales) * (std::max(own, most) + model_.lazy));
+    error += unit * (own + (1 + rescales) * (std::max(own, most) + model_.lazy));
   }
   return error * (1 + 0x1p-16);
 }
@@ -213,7 +213,9 @@ void RowScores::find_units(RowWeights& row) {
       ++others;
       continue;
     }
-    const double far = std::abs(row.argument[at]) + row.error[at] + most + row.moved[at];
+    // From 1, before any rescale.
+    const double far = std::abs(row.argument[at]) + argument_error(row, at, 0) + error_most_ +
+                       model_.exp_ulps + model_.exp_slope * std::abs(row.argument[at]);
     weight_error = std::max(weight_error, far * (1 + 0x1p-8));
     if (units++ == 0) first = at;
     equal &= dot_exact_[at] != 0 && dot_[at] == dot_[first] && mask_[at] == mask_[first];
@@ -301,7 +303,7 @@ void RowScores::weigh(std::int64_t query, const double* q, const Line& q_line, K
   for (std::size_t at = 0; at < row.open.size(); ++at) {
     if (row.open[at] == 0) continue;
     const double argument = row.argument[at], weight = row.weight[at];
-    row.error[at] = argument_error(row, at);
+    row.error[at] = argument_error(row, at, model_.rescales);
     const double exponential = exp_ulps + model_.exp_slope * (std::abs(argument) + 2 * model_.lazy);
     const double error = row.error[at] + exponential * (1 + 0x1p-10);
     double moved = kHopeless;
