@@ -130,7 +130,7 @@ int check(Options& options) {
     fmt::print("{}/{} {}: {}; {} more were skipped\n\n", row.operation, row.kernel,
                gpu::name(row.backend), row.skip_reason, row[properties::Verdict::skipped]);
   }
-  fmt::print("{}\n{}", properties::campaign_table(result),
+  fmt::print("{}\n{}{}", properties::campaign_table(result), properties::campaign_advice(result),
              properties::campaign_summary(campaign, result));
   if (!unwritten.empty()) throw UsageError(unwritten);
   const int exit_code = result.exit_code();

@@ -51,7 +51,7 @@ int replay_one(properties::WorkerPool& pool, const properties::Case& c) {
 
 int replay(const Options& options) {
   const std::vector<properties::Case> cases = cases_of(options);
-  properties::WorkerPool pool({1, options.watchdog_s});
+  properties::WorkerPool pool({1, options.watchdog_s, true});
   if (cases.size() == 1) return replay_one(pool, cases.front());
   const volatile std::sig_atomic_t* stop = stop_on_signals();
   std::size_t judged = 0;

@@ -81,6 +81,15 @@ void count(Row& row, const Judgement& judgement) {
   row.seconds += judgement.kernel_seconds;
 }
 
+void note(RowAdvice& row, const Case& c, const Advice& advice) {
+  if (advice.elements == 0) return;
+  ++row.cases;
+  row.beyond += advice.beyond;
+  if (advice.beyond > 0) ++row.beyond_cases;
+  if (advice.beyond > 0 && advice.worst > row.worst) row.worst_case = c;
+  row.worst = std::max(row.worst, advice.worst);
+}
+
 std::optional<Judgement> Campaign::given_up(const Case& c) {
   const Row& row = row_of(c);
   if (!row.given_up()) return std::nullopt;
@@ -95,6 +104,7 @@ void Campaign::record(const Case& c, const Judgement& judged) {
   const Judgement judgement = given_up(c).value_or(judged);
   Row& row = row_of(c);
   count(row, judgement);
+  note(row.advice, c, judgement.advice);
   if (judgement.verdict == Verdict::pass) {
     row.slowest_pass_s = std::max(row.slowest_pass_s, judgement.seconds);
   }

@@ -53,6 +53,15 @@ std::string complete(CampaignOptions& options);
 constexpr int kVerdicts = 5;
 constexpr int kHangsMax = 2;
 
+// What advice.hpp says of the cases of a row that passed.
+struct RowAdvice {
+  std::int64_t cases = 0;  // looked at
+  std::int64_t beyond_cases = 0;
+  std::int64_t beyond = 0;         // elements
+  double worst = 0;                // error over the statistical bound
+  std::optional<Case> worst_case;  // of those beyond it
+};
+
 struct Row {
   std::string operation;
   std::string kernel;
@@ -64,6 +73,7 @@ struct Row {
   std::int64_t hangs = 0;                       // cases that timed out
   double slowest_pass_s = 0;                    // from request to verdict
   std::string skip_reason;  // of the first case that was skipped, or why the kernel was given up
+  RowAdvice advice;
   bool given_up() const { return hangs >= kHangsMax; }
   std::int64_t operator[](Verdict verdict) const {
     return count[static_cast<std::size_t>(verdict)];

@@ -113,6 +113,13 @@ void check_law(const Case& c, const Setup& setup, const gpu::Problem& problem,
   }
 }
 
+// Costs as much as the answer itself.
+bool wants_advice(const Case& c, const JudgeOptions& options) {
+  constexpr std::uint64_t kEvery = 8;
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15u;  // seeds of one file may be alike
+  return options.advise_always || ((c.seed() * kMix) >> 32) % kEvery == 0;
+}
+
 }  // namespace
 
 std::string_view name(Verdict verdict) {
@@ -160,6 +167,10 @@ Judgement judge(const Case& c, const JudgeOptions& options) {
     check_law(c, setup, problem, outcome.outputs.front(), options, judgement);
   }
   note_unfinished_search(setup, outcome, judgement);
+  if (judgement.verdict == Verdict::pass && setup.operation->advise != nullptr &&
+      wants_advice(c, options)) {
+    judgement.advice = advice(*setup.operation, numerics, problem, outcome.outputs);
+  }
   return judgement;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpu/backend.hpp"
+#include "properties/advice.hpp"
 #include "properties/case.hpp"
 #include "properties/stage.hpp"
 #include "reference/answer.hpp"
@@ -42,6 +43,7 @@ struct Judgement {
   std::int64_t failed = 0;
   std::int64_t unbounded = 0;      // elements that accept anything
   std::int64_t exact_checked = 0;  // elements re-evaluated exactly: flagged, failing, audited
+  Advice advice;                   // of a case that passed, where somebody looked
   std::int64_t launches = 0;
   double kernel_seconds = 0;
   double seconds = 0;  // from request to verdict; only worker pools know
@@ -52,6 +54,7 @@ struct JudgeOptions {
   // those that ran, and the reason says that there are more.
   double search_s = 0;
   StageBoard* board = nullptr;  // told when the kernel's call begins and ends
+  bool advise_always = false;   // a case that passes; else every eighth, by its seed
 };
 Judgement judge(const Case& c, const JudgeOptions& options = {});
 

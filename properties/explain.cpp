@@ -116,6 +116,20 @@ std::string accepted_text(reference::Format format, reference::Enclosure truth, 
                      reference::encode(format, ends.lo), reference::encode(format, ends.hi));
 }
 
+// A line on the statistical bound of the element, where the operation has one.
+std::string advice_text(const Setup& setup, const gpu::Problem& problem,
+                        reference::Element element) {
+  if (setup.operation->advise == nullptr) return {};
+  std::string text;
+  setup.operation->advise(problem, setup.numerics, [&](const reference::Rows& rows) {
+    const std::int64_t at = element.index - rows.first;
+    if (rows.output != element.output || at < 0 || at >= std::ssize(rows.bound)) return;
+    text = fmt::format("  advice    statistical bound {:.6g}: it decides nothing\n",
+                       rows.bound[static_cast<std::size_t>(at)]);
+  });
+  return text;
+}
+
 std::string element_text(const Setup& setup, const gpu::Problem& problem,
                          reference::Element element, double bound) {
   const gpu::Operand& operand = *output_operands(problem)[static_cast<std::size_t>(element.output)];
@@ -125,6 +139,7 @@ std::string element_text(const Setup& setup, const gpu::Problem& problem,
       fmt::format("{}[{}]\n  truth     {}\n  bound     {:.6g}\n  accepted  {}\n", operand.name,
                   fmt::join(logical_index(operand, element.index), ","), truth_text(exact), bound,
                   accepted_text(format, exact, bound));
+  text += advice_text(setup, problem, element);
   std::vector<reference::BoundTerm> terms =
       setup.operation->explain(problem, setup.numerics, element);
   if (terms.empty()) return text + "  no terms: the answer is exact or has no bound\n";

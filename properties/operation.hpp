@@ -87,6 +87,8 @@ struct Operation {
   std::span<const Law> laws;
   Diagnose diagnose = nullptr;      // optional
   Unsuitable unsuitable = nullptr;  // optional
+  // The same truth with a statistical bound, for advice (properties/advice.hpp). Optional.
+  Evaluate advise = nullptr;
 };
 
 std::span<const Operation> operations();

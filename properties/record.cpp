@@ -90,6 +90,11 @@ std::string to_record(const Judgement& judgement) {
                      {"failed", judgement.failed},
                      {"unbounded", judgement.unbounded},
                      {"exact_checked", judgement.exact_checked},
+                     {"advice",
+                      {{"elements", judgement.advice.elements},
+                       {"beyond", judgement.advice.beyond},
+                       {"worst", number(judgement.advice.worst)},
+                       {"where", judgement.advice.where}}},
                      {"launches", judgement.launches},
                      {"kernel_seconds", judgement.kernel_seconds},
                      {"worst", worst}};
@@ -109,6 +114,11 @@ bool from_record(std::string_view text, Judgement& judgement) try {
   j.failed = json.at("failed").get<std::int64_t>();
   j.unbounded = json.at("unbounded").get<std::int64_t>();
   j.exact_checked = json.at("exact_checked").get<std::int64_t>();
+  const Json& advice = json.at("advice");
+  j.advice.elements = advice.at("elements").get<std::int64_t>();
+  j.advice.beyond = advice.at("beyond").get<std::int64_t>();
+  j.advice.worst = number(advice.at("worst"));
+  j.advice.where = advice.at("where").get<std::string>();
   j.launches = json.at("launches").get<std::int64_t>();
   j.kernel_seconds = json.at("kernel_seconds").get<double>();
   for (const Json& each : json.at("worst")) j.worst.push_back(suspect(each));

@@ -96,6 +96,9 @@ std::string case_report(const Case& c, const Judgement& judgement) {
   if (judgement.elements > 0 || judgement.launches > 0) {
     text += fmt::format("  {}\n", counts(judgement));
   }
+  if (judgement.advice.elements > 0) {
+    text += fmt::format("  advice: {}\n", properties::text(judgement.advice));
+  }
   const gpu::Kernel* kernel = gpu::find_kernel(c.operation, c.kernel);
   if (kernel != nullptr) {
     text += fmt::format("  {} declares {}\n", c.kernel, gpu::describe(kernel->numerics));
@@ -134,6 +137,20 @@ std::string campaign_table(const CampaignResult& result) {
   }
   if (result.rows.size() > 1) add("all", "", result.total);
   return align(rows, 2);
+}
+
+std::string campaign_advice(const CampaignResult& result) {
+  std::string text;
+  for (const Row& row : result.rows) {
+    const RowAdvice& advice = row.advice;
+    if (advice.beyond_cases == 0) continue;
+    text += fmt::format(
+        "advice: {}/{} {}: {} elements beyond the statistical bound in {} of {} passing cases "
+        "looked at, the worst {} times it: {}\n",
+        row.operation, row.kernel, gpu::name(row.backend), advice.beyond, advice.beyond_cases,
+        advice.cases, ratio_text(advice.worst), repro_line(*advice.worst_case));
+  }
+  return text;
 }
 
 std::string campaign_summary(const CampaignOptions& options, const CampaignResult& result) {

@@ -19,6 +19,9 @@ std::string failure_report(const Failure& failure);
 
 // One row for each kernel and backend: cases, verdict counts, worst error/bound.
 std::string campaign_table(const CampaignResult& result);
+// A line for each kernel and backend with results beyond the statistical bound (advice.hpp): no
+// failures, and no reason for another exit code.
+std::string campaign_advice(const CampaignResult& result);
 // One line: seed, counts, rate; and the command that repeats the run.
 std::string campaign_summary(const CampaignOptions& options, const CampaignResult& result);
 

@@ -23,11 +23,22 @@ Json counts(const Row& row) {
   return json;
 }
 
+Json advice_json(const RowAdvice& advice) {
+  Json json = {{"cases", advice.cases},
+               {"cases_beyond_statistical_bound", advice.beyond_cases},
+               {"elements_beyond_statistical_bound", advice.beyond},
+               {"worst_error_over_statistical_bound",
+                std::isinf(advice.worst) ? Json("inf") : Json(advice.worst)}};
+  if (advice.worst_case) json["worst_case"] = print(*advice.worst_case);
+  return json;
+}
+
 Json row_json(const Row& row) {
   Json json = {
       {"operation", row.operation}, {"kernel", row.kernel}, {"backend", gpu::name(row.backend)}};
   json.update(counts(row));
   if (!row.skip_reason.empty()) json["skip_reason"] = row.skip_reason;
+  if (row.advice.cases > 0) json["advice"] = advice_json(row.advice);
   return json;
 }
 

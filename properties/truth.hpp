@@ -19,6 +19,11 @@ struct Truth {
                    const reference::Sink& sink) {
     evaluate(translate(problem, numerics), sink);
   }
+  // For an operation with a statistical bound.
+  static void advisory_rows(const gpu::Problem& problem, const gpu::Numerics& numerics,
+                            const reference::Sink& sink) {
+    evaluate_advisory(translate(problem, numerics), sink);
+  }
   static reference::ExactAnswers exact(const gpu::Problem& problem, const gpu::Numerics& numerics) {
     return exact_answers(translate(problem, numerics));
   }

@@ -104,7 +104,9 @@ void WorkerPool::give(Worker& worker, Work& work) {
     worker.process.end();
     worker.reader.clear();
     // Each problem of a case, its own and a law's, may be searched: half of the time at most.
-    const JudgeOptions options{.search_s = options_.watchdog_s / 4, .board = &worker.board};
+    const JudgeOptions options{.search_s = options_.watchdog_s / 4,
+                               .board = &worker.board,
+                               .advise_always = options_.advise_always};
     worker.board.enter(Stage::ours);
     worker.process.start([options](int socket) { serve(socket, options); });
     send_line(worker.process.socket(), line);

@@ -26,7 +26,8 @@ namespace halfulp::properties {
 
 struct WorkerOptions {
   int jobs = 1;
-  double watchdog_s = 20;  // of wall clock, for one call of the kernel; any size
+  double watchdog_s = 20;      // of wall clock, for one call of the kernel; any size
+  bool advise_always = false;  // JudgeOptions
 };
 
 class WorkerPool {

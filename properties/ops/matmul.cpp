@@ -270,7 +270,8 @@ Operation matmul_operation() {
           .generate = generate,
           .laws = matmul_laws(),
           .diagnose = diagnose,
-          .unsuitable = unsuitable};
+          .unsuitable = unsuitable,
+          .advise = Truth<translate>::advisory_rows};
 }
 
 }  // namespace halfulp::properties

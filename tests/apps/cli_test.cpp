@@ -120,6 +120,7 @@ TEST(Cli, ExplainsAnElementByTheNameThatReportsGiveIt) {
   const Ran named = halfulp(line + "'c[1,2]'");
   EXPECT_EQ(named.exit_code, 0) << named.err;
   EXPECT_TRUE(has(named.out, "\nc[1,2]\n")) << named.out;
+  EXPECT_TRUE(has(named.out, "statistical bound")) << named.out;
   EXPECT_EQ(named.out, halfulp(line + "0:6").out);
   EXPECT_NE(named.out, halfulp(line + "0:7").out);
 }

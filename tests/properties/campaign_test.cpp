@@ -252,6 +252,29 @@ TEST(Campaign, JsonAndJunitParse) {
   EXPECT_EQ(suite.count("testcase"), 3u);
 }
 
+TEST(Campaign, AdviceIsReportedAndDecidesNothing) {
+  CampaignOptions options = fakes(0);
+  CampaignResult result = run_campaign(options, [](const Progress&) {});
+  Row row;
+  row.operation = "vector_add";
+  row.kernel = "fake_right";
+  row.cases = row.count[static_cast<std::size_t>(Verdict::pass)] = 5;
+  row.advice = {3, 0, 0, 0.5, {}};
+  result.total = row;
+  result.rows = {row};
+  EXPECT_EQ(campaign_advice(result), "");
+  result.rows[0].advice = {3, 1, 2, 1.5, parse("vector_add fake_right n=3").value};
+  EXPECT_EQ(result.exit_code(), 0);
+  const std::string text = campaign_advice(result);
+  EXPECT_NE(text.find("2 elements beyond the statistical bound in 1 of 3 passing cases"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("1.500 times it: halfulp replay 'vector_add fake_right"), std::string::npos);
+  const auto json = nlohmann::json::parse(campaign_json(options, result)).at("rows").at(0);
+  EXPECT_EQ(json.at("advice").at("elements_beyond_statistical_bound"), 2);
+  EXPECT_EQ(json.at("advice").at("worst_error_over_statistical_bound"), 1.5);
+}
+
 TEST(Campaign, NothingWithPowerIsNoSuccess) {
   CampaignOptions options = fakes(0);
   EXPECT_EQ(run_campaign(options, [](const Progress&) {}).exit_code(), 3);

@@ -240,6 +240,7 @@ TEST(Record, RoundTripsEveryField) {
   judgement.unbounded = 3;
   judgement.exact_checked = 4;
   judgement.launches = 5;
+  judgement.advice = {6, 7, 1.5, "c[1,2]"};
   judgement.kernel_seconds = 0.1;
   Suspect suspect;
   suspect.output = 1;
@@ -259,6 +260,8 @@ TEST(Record, RoundTripsEveryField) {
   EXPECT_EQ(back.reason, judgement.reason);
   EXPECT_EQ(back.fault.kind, judgement.fault.kind);
   EXPECT_EQ(back.worst[0].bits, suspect.bits);
+  EXPECT_EQ(back.advice.where, "c[1,2]");
+  EXPECT_EQ(back.advice.beyond, 7);
   EXPECT_EQ(back.worst[0].bound, suspect.bound);
   EXPECT_TRUE(std::isnan(back.worst[0].got));
   EXPECT_FALSE(from_record("{\"verdict\":\"pass\"}", back));

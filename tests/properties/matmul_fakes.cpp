@@ -10,6 +10,7 @@
 //   matmul fake_rounded    rounds sums of 32 products to the output format
 //   matmul fake_converted  converts operands to tf32
 //   matmul fake_truncated  rounds the output towards zero
+//   matmul fake_biased     rounds the sum towards zero in fp32 after each product
 //   matmul fake_plain      right, and takes no parameter
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ void write(const gpu::Argument& argument, std::int64_t i, std::int64_t j, double
   std::memcpy(argument.as<char>() + static_cast<std::size_t>(at) * size, &bits, size);
 }
 
-enum class Fault { none, dropped, dropped_tile, swapped, rounded, converted, truncated };
+enum class Fault { none, dropped, dropped_tile, swapped, rounded, converted, truncated, biased };
 
 template <Fault kFault>
 gpu::Status multiply(const gpu::Arguments& arguments) {
@@ -70,6 +71,10 @@ gpu::Status multiply(const gpu::Arguments& arguments) {
           right = reference::round_to(reference::Format::tf32, right);
         }
         part += left * right;
+        if (kFault == Fault::biased) {
+          part =
+              reference::round_to(reference::Format::fp32, part, reference::Rounding::toward_zero);
+        }
         if (kFault != Fault::rounded || (q % 32 != 31 && q != k - 1)) continue;
         sum = reference::round_to(format_of(c.operand->format),
                                   sum + reference::round_to(format_of(c.operand->format), part));
@@ -113,6 +118,7 @@ std::vector<gpu::Kernel> rows() {
                                   row("fake_rounded", multiply<Fault::rounded>),
                                   row("fake_converted", multiply<Fault::converted>),
                                   row("fake_truncated", multiply<Fault::truncated>),
+                                  row("fake_biased", multiply<Fault::biased>),
                                   row("fake_plain", multiply<Fault::none>)};
   result.back().parameters.clear();
   return result;

@@ -6,6 +6,7 @@
 
 #include "properties/check.hpp"
 #include "properties/fill.hpp"
+#include "properties/report.hpp"
 #include "properties/setup.hpp"
 #include "properties/spec.hpp"
 #include "tests/properties/materialised.hpp"
@@ -159,6 +160,34 @@ TEST(Matmul, CasesBeyondTheHostExecutorAreSkipped) {
   EXPECT_NE(skip("matmul tile backend=host-checked m=1 n=1 k=2097152 in=f16"), "");
   const std::string cuda = skip("matmul tile backend=cuda m=1 n=1 k=16777216 in=f16");
   EXPECT_EQ(cuda.find("products"), std::string::npos) << cuda;
+}
+
+// Sums of positive numbers that are always rounded down: within the bound of any order, and far
+// beyond what roundings that are independent would make.
+TEST(Matmul, AdviceNamesErrorsBeyondTheStatisticalBound) {
+  const std::string fields = "m=3 n=4 k=5000 in=f32 fill=positive";
+  const Judgement right = judge(case_of("fake_right " + fields), {.advise_always = true});
+  EXPECT_EQ(right.verdict, Verdict::pass);
+  EXPECT_EQ(right.advice.elements, 12);
+  EXPECT_EQ(right.advice.beyond, 0);
+  const Judgement biased = judge(case_of("fake_biased " + fields), {.advise_always = true});
+  EXPECT_EQ(biased.verdict, Verdict::pass) << biased.reason;
+  EXPECT_EQ(biased.advice.beyond, 12);
+  EXPECT_GT(biased.advice.worst, 2);
+  const std::string report = case_report(case_of("fake_biased " + fields), biased);
+  EXPECT_NE(report.find("advice: 12 of 12 elements beyond the statistical bound, the worst"),
+            std::string::npos)
+      << report;
+}
+
+TEST(Matmul, AdviceIsForEveryEighthCaseUnlessAsked) {
+  int advised = 0;
+  for (int seed = 1; seed <= 400; ++seed) {
+    const Case c = case_of("fake_right m=2 n=2 k=3 seed=" + std::to_string(seed));
+    advised += judge(c).advice.elements > 0;
+  }
+  EXPECT_GT(advised, 25);
+  EXPECT_LT(advised, 75);
 }
 
 }  // namespace
