@@ -12,8 +12,10 @@
 namespace halfulp::properties {
 namespace {
 
-// Pairs of queries and keys, whole tiles of them, times channels: the host backends run each.
-constexpr double kWorkMost[gpu::kBackends] = {8.0e5, 2.5e5, 3.0e8};
+// Pairs of queries and keys, whole tiles of them, times channels, and what a weight costs in
+// channels: the host backends run each.
+constexpr double kWorkMost[gpu::kBackends] = {8.0e5, 2.5e5, 6.0e7};
+constexpr std::int64_t kWeightWork = 32;
 
 // Small tiles more often than large ones where work counts.
 FlashTile choose_tile(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend, Case& c) {
@@ -43,7 +45,7 @@ std::int64_t choose_dim(Choices& choose, gpu::Backend backend) {
 std::int64_t choose_rows(Choices& choose, std::int64_t edge, std::int64_t most) {
   constexpr std::int64_t kSizes[] = {2,  3,  4,   5,   8,   15,  16,  17,  32,  33, 64,
                                      65, 97, 127, 128, 129, 137, 255, 256, 257, 511};
-  if (choose.one_in(30)) return 0;
+  if (choose.one_in(60)) return 0;
   const std::int64_t largest = edge * most + 1;
   switch (choose.between(0, 9)) {
     case 0:
@@ -80,15 +82,16 @@ void choose_sizes(Choices& choose, gpu::Backend backend, const FlashTile& tile, 
   std::int64_t heads = choose.weighted<std::int64_t>({{5, 1}, {2, 2}, {3, 3}, {1, 7}});
   std::int64_t dim = choose_dim(choose, backend);
   if (choose.one_in(60)) (choose.one_in(2) ? batches : heads) = 0;
+  const std::int64_t dim_first = choose.one_in(2) ? 64 : 256;  // what gives way first
   const auto work = [&] {
     return static_cast<double>(batches * heads * tiles_of(queries, tile.queries) * tile.queries *
-                               dim) *
+                               (dim + kWeightWork)) *
            static_cast<double>(tiles_of(keys, tile.keys) * tile.keys);
   };
   while (work() > kWorkMost[static_cast<std::size_t>(backend)]) {
     if (batches * heads > 2) {
       (batches > heads ? batches : heads) = 1;
-    } else if (dim > 64) {
+    } else if (dim > dim_first) {
       dim = dim == 256 ? 64 : dim / 4 + dim % 8;
     } else if (queries > tile.queries) {
       halve(queries, tile.queries);
@@ -218,8 +221,19 @@ void choose_mask_layout(Choices& choose, MaskFamily family, Case& c) {
                                       {3, broadcast}}));
 }
 
+// The lowest fp32 number times log2 e is -infinity: of kernels that take 2^x little can be said.
+bool overflows(const gpu::Kernel& kernel, const Case& c) {
+  const gpu::Exponential exponential = kernel.numerics.exponential;
+  const bool base_2 =
+      exponential == gpu::Exponential::exp2f || exponential == gpu::Exponential::exp2f_fast;
+  return base_2 && c.text("in") != "f16";
+}
+
 void choose_mask(Choices& choose, const gpu::Kernel& kernel, const FlashTile& tile, Case& c) {
-  const MaskFamily family = choose_family(choose, kernel, c);
+  MaskFamily family = choose_family(choose, kernel, c);
+  if (family == MaskFamily::lowest && overflows(kernel, c) && !choose.one_in(8)) {
+    family = MaskFamily::large;
+  }
   const std::string_view fill = c.text("fill");
   std::string text = choose_arguments(choose, family, tile, c);
   if (family == MaskFamily::keys && fill == "A1") text = "keys:1";
@@ -227,6 +241,7 @@ void choose_mask(Choices& choose, const gpu::Kernel& kernel, const FlashTile& ti
   c.set("mask", text);
   if (passing(kernel, parse_mask(text)) == MaskPassing::operand) {
     choose_mask_layout(choose, family, c);
+    if (family == MaskFamily::lowest && c.text("in") == "f16") c.set("mask_in", "input");
   }
 }
 

@@ -1,0 +1,104 @@
+// Random cases of flash_attention: legal, around the tiles, and everything is reached.
+#include "properties/flash_generate.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+#include <set>
+
+#include "properties/flash_problem.hpp"
+#include "properties/operation.hpp"
+#include "properties/spec.hpp"
+
+namespace halfulp::properties {
+namespace {
+
+std::vector<Case> cases_of(std::string_view kernel, gpu::Backend backend, int count) {
+  std::vector<Case> cases;
+  for (int i = 0; i < count; ++i) {
+    const rc::Random random(static_cast<std::uint64_t>(i));
+    cases.push_back(generate_flash_case(*gpu::find_kernel("flash_attention", kernel), backend,
+                                        random, i % 101));
+  }
+  return cases;
+}
+
+TEST(FlashGenerate, SizesLieAroundTheTiles) {
+  for (const gpu::Backend backend : {gpu::Backend::host, gpu::Backend::host_checked}) {
+    std::map<std::string_view, std::set<std::int64_t>> sizes;
+    std::set<int> order;
+    std::set<std::string, std::less<>> tiles;
+    for (const Case& c : cases_of("fake_right", backend, 6000)) {
+      const FlashTile tile = flash_tile(c);
+      tiles.emplace(c.text("tile"));
+      const std::int64_t queries = c.integer("queries"), keys = c.integer("keys");
+      order.insert(queries < keys ? -1 : (queries > keys ? 1 : 0));
+      for (const char* field : {"batches", "heads", "dim", "queries", "keys"}) {
+        sizes[field].insert(c.integer(field));
+      }
+      for (std::int64_t step = -1; step <= 1; ++step) {
+        for (const std::int64_t count : {1, 2, 3}) {
+          if (keys == count * tile.keys + step) sizes["tiles of keys"].insert(10 * count + step);
+        }
+        if (queries == tile.queries + step) sizes["tiles of queries"].insert(step);
+      }
+    }
+    EXPECT_EQ(tiles.size(), 3u);
+    EXPECT_EQ(order.size(), 3u);
+    EXPECT_EQ(sizes["tiles of keys"].size(), 9u);
+    EXPECT_EQ(sizes["tiles of queries"].size(), 3u);
+    for (const std::int64_t dim : {8, 16, 24, 40, 46, 63, 64, 72, 80, 96, 128, 192, 256}) {
+      EXPECT_TRUE(sizes["dim"].contains(dim)) << dim;
+    }
+    for (const std::int64_t size : {0, 1, 2, 3, 5, 16, 17, 33, 65, 97}) {
+      EXPECT_TRUE(sizes["keys"].contains(size)) << size;
+      EXPECT_TRUE(sizes["queries"].contains(size)) << size;
+    }
+    for (const char* field : {"batches", "heads"}) {
+      EXPECT_TRUE(sizes[field].contains(0) && sizes[field].contains(1) && sizes[field].size() > 3);
+    }
+  }
+}
+
+TEST(FlashGenerate, MasksAndTheirLayoutsAreReached) {
+  std::set<std::string, std::less<>> seen;
+  for (const Case& c : cases_of("fake_right", gpu::Backend::host, 6000)) {
+    seen.insert(split_spec(c.text("mask")).family);
+    seen.insert("as " + split_spec(c.text("mask_layout")).family);
+    seen.insert("in " + std::string(c.text("mask_in")));
+    seen.insert("layout " + split_spec(c.text("layout")).family);
+    seen.insert("law " + std::string(c.text("law")));
+    if (c.text("fill") == "A1") seen.insert("A1 " + std::string(c.text("mask")));
+    if (c.text("fill") == "A8") seen.insert("A8 " + std::string(c.text("mask")));
+    if (c.text("scale") != "0") seen.insert("scale");
+  }
+  for (int i = 0; i < kMaskFamilies; ++i) {
+    const std::string_view family = name(static_cast<MaskFamily>(i));
+    EXPECT_TRUE(seen.contains(family)) << family;
+  }
+  for (const char* what :
+       {"as dense", "as transposed", "as pitch", "as offset", "as broadcast", "in f32", "in input",
+        "layout every", "layout permuted", "A1 keys:1", "A8 keys:2", "scale"}) {
+    EXPECT_TRUE(seen.contains(what)) << what;
+  }
+  for (const Law& law : find_operation("flash_attention")->laws) {
+    EXPECT_TRUE(seen.contains("law " + std::string(law.name))) << law.name;
+  }
+}
+
+// Kernels that are told by settings get what they know, and no mask operand where they take none.
+TEST(FlashGenerate, CasesAreLegalForEveryKernel) {
+  for (const gpu::Kernel& kernel : gpu::kernels()) {
+    if (kernel.operation != "flash_attention") continue;
+    for (const gpu::Backend backend :
+         {gpu::Backend::host, gpu::Backend::host_checked, gpu::Backend::cuda}) {
+      for (const Case& c : cases_of(kernel.name, backend, 100)) {
+        ASSERT_EQ(find_operation(c.operation)->validate(c), "") << print(c);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace halfulp::properties
