@@ -12,6 +12,7 @@
 #include "properties/outputs.hpp"
 #include "reference/exact_sum.hpp"
 #include "reference/freivalds.hpp"
+#include "reference/ops/flash_attention.hpp"
 #include "reference/ops/matmul_exact.hpp"
 
 namespace halfulp::properties {
@@ -174,6 +175,52 @@ void bench_matmul(const Say& say, reference::Format format) {
       reference::traits(format).name, any, ranges, whole, element));
 }
 
+// One head of 1024 queries, with the arithmetic of tensor cores.
+void bench_flash_attention(const Say& say, reference::Format format) {
+  constexpr std::int64_t kKeys = 1024, kDim = 64;
+  Stored q(format, kKeys, kDim), k(format, kKeys, kDim), v(format, kKeys, kDim);
+  reference::FlashAttention op;
+  op.batches = op.heads = 1;
+  op.queries = op.keys = kKeys;
+  op.dim = kDim;
+  std::uint32_t stream = 5;
+  const auto filled = [&](Stored& stored) {
+    stored.fill_normal(stream++);
+    reference::View view = stored.view;  // (1, 1, keys, dim)
+    for (int axis = 0; axis < 2; ++axis) {
+      view.extent[axis + 2] = stored.view.extent[axis];
+      view.stride[axis + 2] = stored.view.stride[axis];
+      view.extent[axis] = 1;
+      view.stride[axis] = 0;
+    }
+    return view;
+  };
+  op.q = filled(q);
+  op.k = filled(k);
+  op.v = filled(v);
+  op.arithmetic.input = op.arithmetic.output = op.arithmetic.weight = format;
+  if (format != reference::Format::fp32) op.arithmetic.tensor_core = {25, 16};
+  op.arithmetic.rescales = kKeys / 64;
+  op.arithmetic.exponential.base_2 = true;
+  const auto seconds = [&] {
+    return 1e-9 / rate(1, [&] { evaluate(op, [](const reference::Rows&) {}); });
+  };
+  const double all_s = seconds();
+  op.open = reference::OpenKeys::causal;
+  const double causal_s = seconds();
+  op.open = reference::OpenKeys::all;
+  const reference::ExactAnswers exact = exact_answers(op);
+  std::int64_t row = 0;
+  const double row_s = 1e-9 / rate(1, [&] {
+                         for (std::int64_t d = 0; d < kDim; ++d) exact({0, row * kDim + d});
+                         ++row;
+                       });
+  say(fmt::format(
+      "flash_attention {} 1024 queries x 1024 keys x 64, N(0,1): {:.3f} s on one core with bounds, "
+      "causal {:.3f} s; exactly: a row in {:.1f} ms",
+      reference::traits(format).name, all_s, causal_s, row_s * 1e3));
+}
+
 // Signs of which a has 8 different rows, so that the product is soon made.
 void bench_freivalds(const Say& say) {
   constexpr std::int64_t kRows = 4096, kColumns = 4096, kDepth = 8192, kDistinct = 8;
@@ -229,6 +276,8 @@ void bench_reference(const Say& say) {
   bench_matmul(say, reference::Format::fp16);
   bench_matmul(say, reference::Format::fp32);
   bench_freivalds(say);
+  bench_flash_attention(say, reference::Format::fp16);
+  bench_flash_attention(say, reference::Format::fp32);
 }
 
 }  // namespace halfulp::properties
