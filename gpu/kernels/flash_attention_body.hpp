@@ -21,38 +21,39 @@ namespace halfulp::gpu::HALFULP_BUILD {
 // No mask, or one in memory.
 struct MaskInMemory : NoMask {};
 
-// The tiles of keys that some of a block's rows see.
+// The tiles of keys that some of a block's rows see. In 32 bits, which positions fit.
 template <int kKeys, class Mask>
-struct FlashTiles {
-  FlashTile tile;
-  std::int64_t end = 0;
-  std::int64_t keys = 0;
-  TileClass kind = TileClass::full;
-
-  __device__ FlashTiles(const Mask& mask, std::int64_t row0, std::int64_t rows, std::int64_t count)
-      : keys(count) {
+class FlashTiles {
+ public:
+  __device__ FlashTiles(const Mask& mask, std::int64_t row0, int rows, std::int64_t keys)
+      : row0_(static_cast<int>(row0)), rows_(rows), keys_(static_cast<int>(keys)) {
     const KeyRange seen = key_tiles<kKeys>(mask, row0, rows, keys);
-    tile = {row0, rows, seen.begin, 0};
-    end = seen.end;
+    key0_ = static_cast<int>(min(seen.begin, keys));
+    end_ = static_cast<int>(seen.end);
     settle(mask);
   }
-  __device__ bool done() const { return tile.first_key >= end; }
+  __device__ bool done() const { return key0_ >= end_; }
   __device__ void advance(const Mask& mask) {
-    tile.first_key += kKeys;
+    key0_ += kKeys;
     settle(mask);
   }
-  // Whether elements have to be masked.
-  __device__ bool partial() const { return kind == TileClass::partial || tile.keys < kKeys; }
+  // Of the tile: the first key, how many there are, whether elements have to be masked.
+  __device__ int key0() const { return key0_; }
+  __device__ int keys() const { return min(keys_ - key0_, kKeys); }
+  __device__ bool partial() const { return kind_ == TileClass::partial || keys() < kKeys; }
 
  private:
   // Moves on to a tile that is not skipped.
   __device__ void settle(const Mask& mask) {
-    for (; !done(); tile.first_key += kKeys) {
-      tile.keys = min(keys - tile.first_key, std::int64_t{kKeys});
-      kind = mask.classify(tile);
-      if (kind != TileClass::skipped) return;
+    for (; !done(); key0_ += kKeys) {
+      kind_ = mask.classify(FlashTile{row0_, rows_, key0_, keys()});
+      if (kind_ != TileClass::skipped) return;
     }
   }
+
+  int row0_, rows_, keys_;
+  int key0_ = 0, end_ = 0;
+  TileClass kind_ = TileClass::full;
 };
 
 // The ring of stages. While one is used, the copies of the kStages - 1 after it are under way.
@@ -63,11 +64,7 @@ class FlashStages {
 
   __device__ FlashStages(const FlashAttention& g, const FlashHead& head, const Mask& mask,
                          const Tiles& tiles, unsigned char* stages)
-      : k_(g.k, head, static_cast<int>(g.dim)),
-        v_(g.v, head, static_cast<int>(g.dim)),
-        mask_(mask),
-        tiles_(tiles),
-        stages_(stages) {}
+      : k_(g.k, head, g.dim), v_(g.v, head, g.dim), mask_(mask), tiles_(tiles), stages_(stages) {}
 
   // Begins the first copies; copies that are already under way land with them.
   __device__ void start() {
@@ -88,13 +85,10 @@ class FlashStages {
   __device__ void fill() {
     if (!tiles_.done()) {
       unsigned char* stage = stages_ + filled_ * Shape::kStageBytes;
-      const std::int64_t key0 = tiles_.tile.first_key;
-      const int left = static_cast<int>(tiles_.tile.keys);
-      if (part_ < Shape::kParts) {
-        k_.copy(stage, key0, Shape::kKeys, left, part_ * Shape::kPartWidth);
-      } else {
-        v_.copy(stage, key0, Shape::kKeys, left, (part_ - Shape::kParts) * Shape::kPartWidth);
-      }
+      const bool keys = part_ < Shape::kParts;
+      const Copier from = keys ? k_ : v_;
+      const int part = keys ? part_ : part_ - Shape::kParts;
+      from.copy(stage, tiles_.key0(), Shape::kKeys, tiles_.keys(), part * Shape::kPartWidth);
       if (++part_ == 2 * Shape::kParts) {
         part_ = 0;
         tiles_.advance(mask_);
@@ -104,7 +98,7 @@ class FlashStages {
     filled_ = filled_ + 1 == Shape::kStages ? 0 : filled_ + 1;
   }
 
-  using Copier = FlashCopier<typename Shape::Element, Shape::kPartWidth>;
+  using Copier = FlashCopier<typename Shape::Element, Shape::kPartWidth, Shape::kBatch>;
   Copier k_, v_;
   const Mask& mask_;
   Tiles tiles_;  // of the next copy
@@ -124,35 +118,35 @@ struct FlashWarp {
   FlashSums<Shape> out;
 };
 
-// The keys of the tile that row i sees where the mask says so in one piece, else all.
+// The keys of the tile, of which `keys` exist, that row i sees where the mask says so in one piece;
+// else all.
 template <class Mask>
-__device__ inline KeyRange row_keys(const Mask& mask, const FlashTile& tile, std::int64_t i) {
-  KeyRange keys{0, tile.keys};
+__device__ inline KeyRange row_keys(const Mask& mask, int key0, int keys, std::int64_t i) {
+  KeyRange open{0, keys};
   if constexpr (requires { mask.range(i); }) {
     const KeyRange seen = mask.range(i);
-    keys.begin = max(seen.begin - tile.first_key, std::int64_t{0});
-    keys.end = min(seen.end - tile.first_key, tile.keys);
+    open.begin = max(seen.begin - key0, std::int64_t{0});
+    open.end = min(seen.end - key0, std::int64_t{keys});
   }
-  return keys;
+  return open;
 }
 
 // Closes keys to the rows that do not see them.
 template <class Shape, class Mask>
-__device__ inline void close_keys(const Mask& mask, const FlashTile& tile, std::int64_t row0,
+__device__ inline void close_keys(const Mask& mask, int key0, int keys, std::int64_t row0,
                                   FlashScores<Shape>& scores) {
   constexpr bool kAsks = !requires { mask.range(row0); }
   &&!std::is_base_of_v<NoMask, Mask>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const auto key0 = static_cast<std::int32_t>(tile.first_key);
   const float closed = -__int_as_float(0x7f800000);
   SIMT_UNROLL
   for (int i = 0; i < Shape::kRowTiles; ++i) {
     SIMT_UNROLL
     for (int lower = 0; lower < 2; ++lower) {
       const std::int64_t row = row0 + lane / 4 + 16 * i + 8 * lower;
-      const KeyRange keys = row_keys(mask, tile, row);
-      const auto begin = static_cast<int>(min(keys.begin, std::int64_t{Shape::kKeys}));
-      const auto end = static_cast<int>(max(keys.end, std::int64_t{0}));
+      const KeyRange seen = row_keys(mask, key0, keys, row);
+      const auto begin = static_cast<int>(min(seen.begin, std::int64_t{Shape::kKeys}));
+      const auto end = static_cast<int>(max(seen.end, std::int64_t{0}));
       SIMT_UNROLL
       for (int j = 0; j < Shape::kKeys / 8; ++j) {
         SIMT_UNROLL
@@ -247,10 +241,10 @@ __global__ void __launch_bounds__(Shape::kThreadsMost)
   const std::int64_t row_tiles = (g.queries + block_rows - 1) / block_rows;
   const FlashHead head = flash_head(g, blockIdx.x / row_tiles);
   const std::int64_t row0 = (row_tiles - 1 - blockIdx.x % row_tiles) * block_rows;
-  const std::int64_t rows = min(g.queries - row0, std::int64_t{block_rows});
+  const auto rows = static_cast<int>(min(g.queries - row0, std::int64_t{block_rows}));
 
   auto* query_tile = simt::dynamic_shared<unsigned char>();
-  unsigned char* stage_ring = query_tile + block_rows * Shape::Queries::kRowBytes;
+  unsigned char* stage_ring = query_tile + block_rows * Shape::Queries::kPitch;
   unsigned char* mask_tiles = stage_ring + Shape::kStages * Shape::kStageBytes;
 
   FlashWarp<Shape> warp;
@@ -258,12 +252,11 @@ __global__ void __launch_bounds__(Shape::kThreadsMost)
   warp.row0 = row0 + warp.row_in_block;
   typename FlashStages<Shape, Mask>::Tiles tiles(mask, row0, rows, g.keys);
   const bool additive = kInMemory && g.additive.data != nullptr;
-  const typename Shape::MaskTile mask_tile(g, head, warp.row0,
-                                           static_cast<int>(rows) - warp.row_in_block,
+  const typename Shape::MaskTile mask_tile(g, head, warp.row0, rows - warp.row_in_block,
                                            mask_tiles + thread / 32 * Shape::MaskTile::kBytes);
-  FlashCopier<typename Shape::Element, Shape::kDim>(g.q, head, static_cast<int>(g.dim))
-      .copy(query_tile, row0, block_rows, static_cast<int>(rows), 0);
-  if (additive && !tiles.done()) mask_tile.copy(tiles.tile.first_key);
+  FlashCopier<typename Shape::Element, Shape::kDim, Shape::kBatch>(g.q, head, g.dim)
+      .copy(query_tile, row0, block_rows, rows, 0);
+  if (additive && !tiles.done()) mask_tile.copy(tiles.key0());
   FlashStages<Shape, Mask> stages(g, head, mask, tiles, stage_ring);
   stages.start();
   if constexpr (Shape::kQueriesKept) {
@@ -280,7 +273,8 @@ __global__ void __launch_bounds__(Shape::kThreadsMost)
   while (!tiles.done()) {
     clear(warp.scores);
     multiply_keys<Shape, 0>(stages, query_tile, warp);
-    const FlashTile tile = tiles.tile;
+    const int key0 = tiles.key0();
+    const int keys = tiles.keys();
     const bool partial = tiles.partial();
     tiles.advance(mask);
     if constexpr (kInMemory) {
@@ -293,7 +287,7 @@ __global__ void __launch_bounds__(Shape::kThreadsMost)
           add_mask<typename Shape::Element, Shape>(mask_tile, g.scale, warp.scores);
         }
         __syncwarp();
-        if (!tiles.done()) mask_tile.copy(tiles.tile.first_key);
+        if (!tiles.done()) mask_tile.copy(tiles.key0());
       }
     }
     if (negate) {
@@ -302,7 +296,7 @@ __global__ void __launch_bounds__(Shape::kThreadsMost)
         y = -y;
       });
     }
-    if (partial) close_keys<Shape>(mask, tile, warp.row0, warp.scores);
+    if (partial) close_keys<Shape>(mask, key0, keys, warp.row0, warp.scores);
     warp.softmax.weigh(factor, warp.scores);
     if constexpr (!kApart) warp.softmax.rescale_sums(warp.out);
     FlashWeights<Shape> weights;
@@ -337,7 +331,7 @@ void launch_flash_mma(Launcher& launcher, const Arguments& arguments, const Flas
     LaunchShape shape{
         .blocks = blocks,
         .threads = static_cast<int>(rows) / Shape::kWarpRows * 32,
-        .shared_bytes = rows * Shape::Queries::kRowBytes + Shape::kStages * Shape::kStageBytes};
+        .shared_bytes = rows * Shape::Queries::kPitch + Shape::kStages * Shape::kStageBytes};
     if (g.additive.data != nullptr) {
       shape.shared_bytes += rows / Shape::kWarpRows * Shape::MaskTile::kBytes;
     }

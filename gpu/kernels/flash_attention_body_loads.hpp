@@ -1,8 +1,8 @@
 // From q, k, v and an additive mask in global memory to tiles of them in shared memory.
 //
-// Rows of a tile have kWidth channels, a multiple of 128 bytes; the 16-byte chunks of each 128
-// bytes are exchanged so that the eight rows that ldmatrix reads at once lie in different banks.
-// Channels from dim on and rows past the last are zeros, and are not read.
+// Rows of a tile have kWidth channels and lie 16 bytes further apart than these need, so that the
+// eight rows that ldmatrix reads at once lie in different banks. Channels from dim on and rows past
+// the last are zeros, and are not read.
 //
 // Part of a kernel's translation unit, like access.hpp.
 #pragma once
@@ -39,54 +39,67 @@ template <class T, int kWidth>
 struct FlashRows {
   static constexpr int kChunk = 16 / static_cast<int>(sizeof(T));  // elements
   static constexpr int kRowChunks = kWidth / kChunk;
-  static constexpr int kRowBytes = kRowChunks * 16;
+  static constexpr int kPitch = (kRowChunks + 1) * 16;
   static_assert(kWidth % kChunk == 0 && kRowChunks % 8 == 0);
 
   // Bytes from the start of the tile to a chunk of a row.
-  __device__ static int offset(int row, int chunk) {
-    return row * kRowBytes + (chunk ^ (row & 7)) * 16;
-  }
+  __device__ static constexpr int offset(int row, int chunk) { return row * kPitch + chunk * 16; }
 };
 
-// The thread's share of copies of rows of one head, all of whose threads take part.
-template <class T, int kWidth>
+// The thread's share of copies of rows of one head, in which all threads of the block take part.
+// kBatch: copies that are issued without a test in between, as many as each thread has or fewer.
+template <class T, int kWidth, int kBatch>
 class FlashCopier {
   using Rows = FlashRows<T, kWidth>;
   using Bits = FlashBits<T>;
 
  public:
   // blockDim.x is a multiple of kRowChunks.
-  __device__ FlashCopier(const HeadRows& rows, const FlashHead& head, int dim)
-      : head_(row_of<const Bits>(rows, head, 0)),
-        stride_(rows.stride[2]),
-        dim_(dim),
-        aligned_(rows.aligned) {}
+  __device__ FlashCopier(const HeadRows& rows, const FlashHead& head, std::int64_t dim)
+      : stride_(rows.stride[2]), dim_(static_cast<int>(dim)), aligned_(rows.aligned) {
+    const int row = static_cast<int>(threadIdx.x) / Rows::kRowChunks;
+    const int chunk = static_cast<int>(threadIdx.x) % Rows::kRowChunks;
+    from_ = row_of<const Bits>(rows, head, row) + chunk * Rows::kChunk;
+    to_ = Rows::offset(row, chunk);
+  }
 
   // Rows row0 ... row0 + count - 1, of which `left` exist, and channels from channel0 on.
   // Aligned rows go by cp.async, without a commit.
   __device__ void copy(unsigned char* tile, std::int64_t row0, int count, int left,
                        int channel0) const {
-    const int thread = static_cast<int>(threadIdx.x);
-    const int chunk = thread % Rows::kRowChunks;
+    const Bits* from = from_ + (row0 * stride_ + channel0);
     const int step = static_cast<int>(blockDim.x) / Rows::kRowChunks;
-    const int channel = channel0 + chunk * Rows::kChunk;
-    const int channels = max(0, min(dim_ - channel, Rows::kChunk));
-    int row = thread / Rows::kRowChunks;
-    const Bits* from = head_ + (row0 + row) * stride_ + channel;
-#pragma unroll 4
-    for (; row < count; row += step) {
-      unsigned char* to = tile + Rows::offset(row, chunk);
-      const int existing = row < left ? channels : 0;
-      if (aligned_) {
-        simt::cp_async_16(to, from, existing * static_cast<int>(sizeof(T)));
-      } else {
-        copy_elements(to, from, existing);
+    const std::int64_t stride = step * stride_;
+    unsigned char* to = tile + to_;
+    if (aligned_ && left >= count && dim_ - channel0 >= kWidth) {
+#pragma unroll 1
+      for (int row = 0; row < count; row += kBatch * step) {
+        SIMT_UNROLL
+        for (int i = 0; i < kBatch; ++i) {
+          simt::cp_async_16(to, from);
+          from += stride;
+          to += step * Rows::kPitch;
+        }
       }
-      from += step * stride_;
+      return;
+    }
+    const int chunk = static_cast<int>(threadIdx.x) % Rows::kRowChunks;
+    const int existing = max(0, min(dim_ - channel0 - chunk * Rows::kChunk, Rows::kChunk));
+#pragma unroll 1
+    for (int row = static_cast<int>(threadIdx.x) / Rows::kRowChunks; row < count; row += step) {
+      const int elements = row < left ? existing : 0;
+      if (aligned_) {
+        simt::cp_async_16(to, from, elements * static_cast<int>(sizeof(T)));
+      } else {
+        copy_elements(to, from, elements);
+      }
+      from += stride;
+      to += step * Rows::kPitch;
     }
   }
 
  private:
+  // One element after another: rows of any alignment.
   __device__ static void copy_elements(unsigned char* to, const Bits* from, int existing) {
     Bits element[Rows::kChunk];
     SIMT_UNROLL
@@ -99,8 +112,9 @@ class FlashCopier {
     simt::store_vector(to, bits);
   }
 
-  const Bits* head_;
+  const Bits* from_;  // the thread's first chunk in row 0
   std::int64_t stride_;
+  int to_;
   int dim_;
   bool aligned_;
 };
@@ -115,25 +129,21 @@ class FlashMaskTile {
  public:
   static constexpr int kBytes = kRows * (kKeys + kPad) * 4;
 
-  // `rows` of the warp's rows exist.
+  // `rows` of the warp's rows exist. What follows from g is not kept: registers are scarce.
   __device__ FlashMaskTile(const FlashAttention& g, const FlashHead& head, std::int64_t row0,
                            int rows, unsigned char* tile)
-      : tile_(tile), g_(g.additive), rows_(max(0, min(rows, kRows))), keys_(g.keys) {
-    size_ = g_.format == Format::f32 ? 4 : static_cast<int>(sizeof(T));
-    first_ = head.batch * g_.stride[0] + head.head * g_.stride[1] + row0 * g_.stride[2];
-    const auto multiple = [this](std::int64_t elements) { return elements * size_ % 16 == 0; };
-    aligned_ = aligned16(g_.data) && multiple(g_.stride[0]) && multiple(g_.stride[1]) &&
-               multiple(g_.stride[2]) && g_.stride[3] == 1;
+      : g_(g), tile_(tile), rows_(rows) {
+    first_ = head.batch * mask().stride[0] + head.head * mask().stride[1] + row0 * mask().stride[2];
   }
 
   // Keys key0 ... key0 + kKeys - 1; those past the last are not read and get zeros. By cp.async,
   // without a commit, where the mask is aligned.
   __device__ void copy(std::int64_t key0) const {
-    const int keys = static_cast<int>(min(keys_ - key0, std::int64_t{kKeys}));
-    const std::int64_t first = first_ + key0 * g_.stride[3];
-    if (aligned_) {
+    const int keys = static_cast<int>(min(g_.keys - key0, std::int64_t{kKeys}));
+    const std::int64_t first = first_ + key0 * mask().stride[3];
+    if (aligned()) {
       copy_chunks(first, keys);
-    } else if (size_ == 4) {
+    } else if (single()) {
       copy_elements<std::uint32_t>(first, keys);
     } else {
       copy_elements<FlashBits<T>>(first, keys);
@@ -153,28 +163,47 @@ class FlashMaskTile {
       return make_float2(to_float(elements[0]), to_float(elements[1]));
     }
   }
-  __device__ bool single() const { return size_ == 4; }
+  __device__ bool single() const { return mask().format == Format::f32; }
 
  private:
+  __device__ const AdditiveMask& mask() const { return g_.additive; }
+  __device__ int element_bytes() const { return single() ? 4 : static_cast<int>(sizeof(T)); }
+  __device__ bool aligned() const {
+    const auto& stride = mask().stride;
+    return aligned16(mask().data) && stride[3] == 1 &&
+           (stride[0] | stride[1] | stride[2]) * element_bytes() % 16 == 0;
+  }
+
   __device__ void copy_chunks(std::int64_t first, int keys) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int row_chunks = kKeys * size_ / 16;
+    const int size = element_bytes();
+    const int row_chunks = kKeys * size / 16;
     const int step = 32 / row_chunks;
     const int chunk = lane % row_chunks;
-    const auto* data = static_cast<const unsigned char*>(g_.data);
-    const int bytes = max(0, min(16, keys * size_ - chunk * 16));
+    const int pitch = (kKeys + kPad) * size;
+    const auto* data = static_cast<const unsigned char*>(mask().data);
+    const int bytes = max(0, min(16, keys * size - chunk * 16));
+    int row = lane / row_chunks;
+    const unsigned char* from = data + (first + row * mask().stride[2]) * size + chunk * 16;
+    unsigned char* to = tile_ + row * pitch + chunk * 16;
+    const std::int64_t stride = step * mask().stride[2] * size;
+    if (keys == kKeys && rows_ >= kRows) {
 #pragma unroll 4
-    for (int row = lane / row_chunks; row < kRows; row += step) {
-      const unsigned char* from = data + (first + row * g_.stride[2]) * size_ + chunk * 16;
-      simt::cp_async_16(tile_ + row * (kKeys + kPad) * size_ + chunk * 16, from,
-                        row < rows_ ? bytes : 0);
+      for (; row < kRows; row += step, from += stride, to += step * pitch) {
+        simt::cp_async_16(to, from);
+      }
+    } else {
+#pragma unroll 1
+      for (; row < kRows; row += step, from += stride, to += step * pitch) {
+        simt::cp_async_16(to, from, row < rows_ ? bytes : 0);
+      }
     }
   }
 
   template <class Bits>
   __device__ void copy_elements(std::int64_t first, int keys) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const auto* from = static_cast<const Bits*>(g_.data) + first;
+    const auto* from = static_cast<const Bits*>(mask().data) + first;
     auto* to = reinterpret_cast<Bits*>(tile_);
 #pragma unroll 4
     for (int i = lane; i < kRows * kKeys; i += 32) {
@@ -182,16 +211,14 @@ class FlashMaskTile {
       const int key = i % kKeys;
       const bool exists = row < rows_ && key < keys;
       to[row * (kKeys + kPad) + key] =
-          exists ? from[row * g_.stride[2] + key * g_.stride[3]] : Bits{0};
+          exists ? from[row * mask().stride[2] + key * mask().stride[3]] : Bits{0};
     }
   }
 
+  const FlashAttention& g_;
   unsigned char* tile_;
-  const AdditiveMask& g_;
   std::int64_t first_;
-  int rows_, size_;
-  std::int64_t keys_;
-  bool aligned_;
+  int rows_;
 };
 
 }  // namespace halfulp::gpu::HALFULP_BUILD

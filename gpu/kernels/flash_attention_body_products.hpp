@@ -22,16 +22,19 @@ struct FlashShape {
   static constexpr int kDim = kD;
   static constexpr int kKeys = kFlashKeysMma;
   static constexpr int kStep = 32 / static_cast<int>(sizeof(T));  // k of one mma
-  static constexpr int kRowTiles = sizeof(T) == 2 && kD <= 64 ? 2 : 1;
+  static constexpr bool kHalves = sizeof(T) == 2;                 // elements of 16 bits
+  static constexpr int kRowTiles = kD <= (kHalves ? 128 : 64) ? 2 : 1;
   static constexpr int kWarpRows = 16 * kRowTiles;
   static constexpr int kThreadsMost = 128 / kWarpRows * 32;
   // A stage holds some channels of a tile of k or v.
-  static constexpr int kPartWidth = sizeof(T) == 2 && kD > 64 ? 128 : 64;
+  static constexpr int kPartWidth = kHalves && kD > 64 ? 128 : 64;
   static constexpr int kParts = kD / kPartWidth;
-  static constexpr int kStages = kD == 64 && sizeof(T) == 2 ? 4 : 3;
-  static constexpr int kStageBytes = kKeys * kPartWidth * static_cast<int>(sizeof(T));
+  static constexpr int kStages = kD == (kHalves ? 128 : 64) ? 2 : 3;
+  static constexpr int kStageBytes = kKeys * FlashRows<T, kPartWidth>::kPitch;
   // Whether fragments of q stay in registers.
-  static constexpr bool kQueriesKept = kRowTiles * kD <= 128;
+  static constexpr bool kQueriesKept = kRowTiles * kD <= 128 && (kHalves || kD == 128);
+  // 16-byte chunks of a stage for each thread, at least.
+  static constexpr int kBatch = kKeys * FlashRows<T, kPartWidth>::kRowChunks / kThreadsMost;
 
   using Queries = FlashRows<T, kD>;
   using Part = FlashRows<T, kPartWidth>;
@@ -190,11 +193,11 @@ __device__ inline void load_values(const unsigned char* part, int step, int chan
     const int key = Shape::kStep * step + lane % 16;
     simt::ldmatrix_x4_trans(b, part + Shape::Part::offset(key, chunk + lane / 16));
   } else {
+    const unsigned char* first = part + Shape::Part::offset(lane % 4 * 2, 0) + lane / 4 * 4;
     SIMT_UNROLL
     for (int r = 0; r < 4; ++r) {
-      const int key = Shape::kStep * step + lane % 4 * 2 + r % 2;
-      const int at = Shape::Part::offset(key, chunk + r / 2 * 2 + lane / 16);
-      b[r] = *reinterpret_cast<const unsigned*>(part + at + lane / 4 % 4 * 4);
+      const int at = Shape::Part::offset(Shape::kStep * step + r % 2, chunk + r / 2 * 2);
+      b[r] = *reinterpret_cast<const unsigned*>(first + at);
     }
   }
 }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/gpu/flash_attention_problems.hpp"
 
 namespace halfulp::gpu {
@@ -81,7 +83,7 @@ TEST_P(FlashAttentionMma, IsRightAndCleanOnEveryLayoutAndMask) {
                                    (layout + mask) % 2 == 0 && storage() != Format::tf32};
       SCOPED_TRACE(std::string(test::name(lies)) + " mask " + test::name(choice.layout));
       check(kernel(), Backend::host_checked,
-            test::flash_attention({2, 3, 5, 72 + layout, 11}, storage(), lies, choice, {}));
+            test::flash_attention({2, 2, 3, 66 + layout, 11}, storage(), lies, choice, on_tile(0)));
     }
   }
 }
@@ -103,6 +105,71 @@ TEST_P(FlashAttentionMma, TakesTheScaleThatItIsGiven) {
                                             {mask, false}, {});
     problem.scale = 0.75f;
     check(kernel(), Backend::host, problem);
+  }
+}
+
+// The sign bits of a 16- or 32-bit operand turned.
+void negate(Operand& operand) {
+  const auto bytes = static_cast<std::size_t>(size_bytes(operand.format));
+  for (std::size_t i = bytes - 1; i < operand.storage.size(); i += bytes) {
+    operand.storage[i] ^= std::byte{0x80};
+  }
+}
+
+Outputs output(const Kernel& kernel, const Problem& problem) {
+  const Outcome outcome = run(kernel, Backend::host, problem, {});
+  EXPECT_EQ(outcome.fault.kind, FaultKind::none) << outcome.fault.text;
+  return outcome.outputs.at(0);
+}
+
+TEST_P(FlashAttentionMma, ANegativeScaleIsThatOfNegatedKeys) {
+  for (const FlashMaskLayout mask : {FlashMaskLayout::absent, FlashMaskLayout::dense}) {
+    Problem problem = test::flash_attention({1, 2, 3, 70, 8}, storage(), FlashLayout::contiguous,
+                                            {mask, false}, on_tile(0));
+    problem.scale = 0.75f;
+    const Outputs expected = output(kernel(), problem);
+    problem.scale = -0.75f;
+    negate(problem.operands[1]);
+    EXPECT_EQ(output(kernel(), problem), expected);
+  }
+}
+
+TEST_P(FlashAttentionMma, RepeatsItselfBitForBitAfterAnotherSize) {
+  const auto problem = [this](std::int64_t queries, std::int64_t keys) {
+    return test::flash_attention({1, 2, queries, keys, 40}, storage(), FlashLayout::mixed,
+                                 {FlashMaskLayout::dense, false}, on_tile(0));
+  };
+  const Outputs first = output(kernel(), problem(40, 130));
+  output(kernel(), problem(3, 5));
+  EXPECT_EQ(output(kernel(), problem(40, 130)), first);
+}
+
+// NaN in a query makes its row NaN and no other; NaN in a value makes its channel NaN.
+TEST_P(FlashAttentionMma, NanGoesWhereItIsUsed) {
+  const Problem clean = test::flash_attention({1, 1, 3, 70, 8}, storage(), FlashLayout::contiguous,
+                                              {FlashMaskLayout::absent, false}, on_tile(0));
+  const Outputs expected = output(kernel(), clean);
+  const auto bytes = static_cast<std::size_t>(size_bytes(storage()));
+  const auto spoil = [&](std::size_t operand, std::size_t element) {
+    Problem problem = clean;
+    std::fill_n(
+        problem.operands[operand].storage.begin() + static_cast<std::ptrdiff_t>(element * bytes),
+        bytes, std::byte{0xff});
+    return output(kernel(), problem);
+  };
+  const Outputs with_query = spoil(0, 8 + 3);
+  const Outputs with_value = spoil(2, 69 * 8 + 5);
+  const auto is_nan = [&](const Outputs& outputs, std::size_t element) {
+    const std::byte* at = outputs[0].data() + element * bytes;
+    const auto high =
+        std::to_integer<unsigned>(at[bytes - 1]) << 8 | std::to_integer<unsigned>(at[bytes - 2]);
+    return (high & 0x7fff) > (storage() == Format::f16 ? 0x7c00u : 0x7f80u);
+  };
+  for (std::size_t element = 0; element < 24; ++element) {
+    SCOPED_TRACE(element);
+    EXPECT_EQ(is_nan(with_query, element), element / 8 == 1);
+    EXPECT_EQ(is_nan(with_value, element), element % 8 == 5);
+    EXPECT_FALSE(is_nan(expected, element));
   }
 }
 
