@@ -137,7 +137,7 @@ class RowScores {
   const FlashAttention& op_;
   const AttentionModel& model_;
   const HeadOperands& head_;
-  std::vector<double> mask_, scaled_, dot_, score_error_;
+  std::vector<double> mask_, scaled_, dot_, score_error_, double_error_;
   std::vector<double> k_;
   std::vector<unsigned char> dot_exact_;
   double mask_most_ = 0;       // of open keys: scores are formed without it

@@ -144,6 +144,7 @@ bool RowScores::score(const Line& q_line, std::span<const ProductSums> products,
   scaled_.assign(keys, 0);
   dot_.assign(keys, 0);
   score_error_.assign(keys, 0);
+  double_error_.assign(keys, 0);
   dot_exact_.assign(keys, 0);
   score_most_ = -kUnbounded;
   const double unit = model_.unit, scale_size = std::abs(model_.scale);
@@ -169,10 +170,9 @@ bool RowScores::score(const Line& q_line, std::span<const ProductSums> products,
     score_error_[at] = error;
     const double masked = mask_[at] - mask_most_;
     row.argument[at] = scaled + masked;
-    const double in_double = scale_size * dot.error +
-                             (model_.scale_in_double + 0x1p-53) * std::abs(scaled) +
-                             0x1p-53 * (std::abs(masked) + 2 * std::abs(row.argument[at]));
-    if (row.argument[at] > -800) row.double_error = std::max(row.double_error, in_double);
+    double_error_[at] = scale_size * dot.error +
+                        (model_.scale_in_double + 0x1p-53) * std::abs(scaled) +
+                        0x1p-53 * (std::abs(masked) + std::abs(row.argument[at]));
     if (row.argument[at] > score_most_) {
       score_most_ = row.argument[at];
       scaled_at_most_ = scaled;
@@ -303,6 +303,10 @@ void RowScores::weigh(std::int64_t query, const double* q, const Line& q_line, K
   for (std::size_t at = 0; at < row.open.size(); ++at) {
     if (row.open[at] == 0) continue;
     const double argument = row.argument[at], weight = row.weight[at];
+    if (argument > -800) {  // else the weight is below the smallest double
+      const double in_double = double_error_[at] + 0x1p-53 * std::abs(argument);
+      row.double_error = std::max(row.double_error, in_double);
+    }
     row.error[at] = argument_error(row, at, model_.rescales);
     const double exponential = exp_ulps + model_.exp_slope * (std::abs(argument) + 2 * model_.lazy);
     const double error = row.error[at] + exponential * (1 + 0x1p-10);

@@ -20,7 +20,7 @@ std::int64_t rows_wanted() {
 
 const char* name_of(FlashFill fill) {
   const char* const names[] = {"normal",   "peaky",  "ladder", "equal", "two keys", "identity",
-                               "integers", "biased", "wide",   "huge",  "any bits"};
+                               "integers", "lowest", "biased", "wide",   "huge",  "any bits"};
   return names[static_cast<int>(fill)];
 }
 

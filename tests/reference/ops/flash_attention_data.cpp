@@ -91,6 +91,7 @@ void FlashData::fill(FlashFill fill, Generator& generator) {
       for (std::int64_t i = 0; i < op.queries; ++i) {
         double q = fill == FlashFill::equal ? 0 : draw(false);
         if (fill == FlashFill::ladder || fill == FlashFill::two_keys) q = d == 0 ? 1 : 0;
+        if (fill == FlashFill::lowest && d == 0) q = 200 * root;
         set(op.q, head, i, d, q);
       }
       for (std::int64_t j = 0; j < op.keys; ++j) {
@@ -100,6 +101,7 @@ void FlashData::fill(FlashFill fill, Generator& generator) {
           k = j < 2 ? root * gap * static_cast<double>(j) : -300 * root;
           v = j == 0 ? 4096 : 0;
         }
+        if (fill == FlashFill::lowest && d == 0) k = -200;
         if (fill == FlashFill::identity) v = j % op.dim == d && j < 64 ? 1 : 0;
         set(op.k, head, j, d, k);
         set(op.v, head, j, d, v);

@@ -45,6 +45,7 @@ enum class FlashFill {
   two_keys,  // v = 0 and 4096
   identity,  // v of the first keys
   integers,
+  lowest,    // every score far below 0
   biased,  // v about 3
   wide,
   huge,  // v near the largest number
