@@ -131,6 +131,8 @@ class RowScores {
   void take_special(const double* q, const Line& q_line, RowWeights& row);
   bool score(const Line& q_line, std::span<const ProductSums> products, RowWeights& row);
   double argument_error(const RowWeights& row, std::size_t at, double rescales) const;
+  double from_one(const RowWeights& row, std::size_t at) const;
+  void weigh_key(RowWeights& row, std::size_t at) const;
   void find_units(RowWeights& row);
   void finish(RowWeights& row);
 

@@ -198,6 +198,41 @@ double RowScores::argument_error(const RowWeights& row, std::size_t at, double r
   return error * (1 + 0x1p-16);
 }
 
+// [B24], [B25]
+void RowScores::weigh_key(RowWeights& row, std::size_t at) const {
+  const double argument = row.argument[at], weight = row.weight[at];
+  if (argument > -800) {  // else the weight is below the smallest double
+    const double in_double = double_error_[at] + 0x1p-53 * std::abs(argument);
+    row.double_error = std::max(row.double_error, in_double);
+  }
+  row.error[at] = argument_error(row, at, model_.rescales);
+  const double exponential = (1 + model_.rescales) * model_.exp_ulps +
+                             model_.exp_slope * (std::abs(argument) + 2 * model_.lazy);
+  const double error = row.error[at] + exponential * (1 + 0x1p-10);
+  double moved = kHopeless;
+  if (error < 0.5) {
+    moved = weight * error * (1 + error);
+  } else if (argument + error < 20) {
+    moved = std::exp(argument + error);
+  }
+  row.moved[at] = std::min(moved, kHopeless);
+  if (model_.weight_unit == 0) return;
+  const double most = weight + row.moved[at];
+  row.rounded[at] = std::max(model_.weight_unit * most, std::min(model_.weight_tiny, most));
+  const double half = model_.weight_unit / 2;
+  if (!model_.weight_nearest || model_.lazy > 0 || !(std::abs(argument) < half)) return;
+  const double near = from_one(row, at);
+  if (near < half) row.rounded[at] = near * most;  // rounded to 1
+}
+
+// [B25] A weight near the maximum's, less 1, before any rescale.
+double RowScores::from_one(const RowWeights& row, std::size_t at) const {
+  const double argument = std::abs(row.argument[at]);
+  const double far = argument + argument_error(row, at, 0) + error_most_ + model_.exp_ulps +
+                     model_.exp_slope * argument;
+  return far * (1 + 0x1p-8);
+}
+
 // [B26] Rows whose keys are all at the maximum, or too far from it to have any weight.
 void RowScores::find_units(RowWeights& row) {
   double most = 0;
@@ -213,20 +248,15 @@ void RowScores::find_units(RowWeights& row) {
       ++others;
       continue;
     }
-    // From 1, before any rescale.
-    const double far = std::abs(row.argument[at]) + argument_error(row, at, 0) + error_most_ +
-                       model_.exp_ulps + model_.exp_slope * std::abs(row.argument[at]);
-    weight_error = std::max(weight_error, far * (1 + 0x1p-8));
+    weight_error = std::max(weight_error, from_one(row, at));
     if (units++ == 0) first = at;
     equal &= dot_exact_[at] != 0 && dot_[at] == dot_[first] && mask_[at] == mask_[first];
   }
-  const bool close = weight_error < 0x1p-5;
   const bool zero = equal && dot_[first] == 0 && mask_[first] == 0;
   const bool same = equal && (dot_[first] == 0 || model_.scale_exact || model_.tensor_core);
-  row.exact = model_.base_2 ? zero : units == 1 || same;
-  const bool to_one = model_.weight_nearest && close && weight_error < model_.weight_unit / 2;
+  row.exact = units <= 0x1p24 && (model_.base_2 ? zero : units == 1 || same);
+  const bool to_one = model_.weight_nearest && weight_error < model_.weight_unit / 2;
   if (!row.exact && !to_one) return;
-  if (units > 0x1p24) row.exact = false;
   for (std::size_t at = 0; at < row.open.size(); ++at) {
     if (row.open[at] == 0) continue;
     const bool nothing = row.argument[at] + 2 * (row.error[at] + most) < kNothing;
@@ -299,27 +329,8 @@ void RowScores::weigh(std::int64_t query, const double* q, const Line& q_line, K
     return;
   }
   exponential_row(row.argument.data(), std::ssize(row.argument), row.weight.data());
-  const double exp_ulps = (1 + model_.rescales) * model_.exp_ulps;
   for (std::size_t at = 0; at < row.open.size(); ++at) {
-    if (row.open[at] == 0) continue;
-    const double argument = row.argument[at], weight = row.weight[at];
-    if (argument > -800) {  // else the weight is below the smallest double
-      const double in_double = double_error_[at] + 0x1p-53 * std::abs(argument);
-      row.double_error = std::max(row.double_error, in_double);
-    }
-    row.error[at] = argument_error(row, at, model_.rescales);
-    const double exponential = exp_ulps + model_.exp_slope * (std::abs(argument) + 2 * model_.lazy);
-    const double error = row.error[at] + exponential * (1 + 0x1p-10);
-    double moved = kHopeless;
-    if (error < 0.5) {
-      moved = weight * error * (1 + error);
-    } else if (argument + error < 20) {
-      moved = std::exp(argument + error);
-    }
-    row.moved[at] = std::min(moved, kHopeless);
-    if (model_.weight_unit == 0) continue;
-    const double most = weight + row.moved[at];
-    row.rounded[at] = std::max(model_.weight_unit * most, std::min(model_.weight_tiny, most));
+    if (row.open[at] != 0) weigh_key(row, at);
   }
   find_units(row);
   finish(row);
