@@ -68,6 +68,12 @@ struct Law {
 using Diagnose = std::vector<std::string> (*)(const gpu::Problem&, const gpu::Numerics&,
                                               const gpu::Outputs&, reference::Element);
 
+// Streams what Evaluate does, sooner, for a case whose sums are exact: what the outputs hold where
+// that is right for certain, and the answer of the rest. false, with nothing streamed: Evaluate is
+// to be asked. `results` are the distinct outputs of one call.
+using ExactCheck = bool (*)(const Case&, const gpu::Problem&, const gpu::Numerics&,
+                            std::span<const gpu::Outputs> results, const reference::Sink&);
+
 // Why a case takes its backend longer than anyone waits, by its sizes alone, so that it is so on
 // every machine; empty: it does not. Such a case is skipped.
 using Unsuitable = std::string (*)(const Case&);
@@ -89,6 +95,7 @@ struct Operation {
   Unsuitable unsuitable = nullptr;  // optional
   // The same truth with a statistical bound, for advice (properties/advice.hpp). Optional.
   Evaluate advise = nullptr;
+  ExactCheck exact_check = nullptr;  // optional
 };
 
 std::span<const Operation> operations();

@@ -10,6 +10,7 @@
 #include "properties/fill.hpp"
 #include "properties/graph_laws.hpp"
 #include "properties/matmul_diagnose.hpp"
+#include "properties/matmul_exact_check.hpp"
 #include "properties/matmul_generate.hpp"
 #include "properties/matmul_laws.hpp"
 #include "properties/matmul_probe.hpp"
@@ -152,6 +153,21 @@ reference::Matmul translate(const gpu::Problem& problem, const gpu::Numerics& nu
   return op;
 }
 
+// Probes are exact in fp32 whatever the order (materialise asserts it), and not where partial sums
+// are rounded to fewer bits.
+bool exact_check(const Case& c, const gpu::Problem& problem, const gpu::Numerics& numerics,
+                 std::span<const gpu::Outputs> results, const reference::Sink& sink) {
+  const bool narrow =
+      numerics.accumulator != gpu::Format::f32 ||
+      (numerics.partial_in_output && problem.operand("c").format != gpu::Format::f32);
+  if (narrow || !find_fill(c.text("fill")).probe || repeats(problem)) return false;
+  const reference::Matmul op = translate(problem, numerics);
+  if (!pays_to_check_exactly(op)) return false;
+  std::vector<reference::View> outputs(results.size(), view(problem.operand("c")));
+  for (std::size_t i = 0; i < results.size(); ++i) outputs[i].data = results[i].at(0).data();
+  return matmul_exact_check(op, outputs, c.seed(), sink);
+}
+
 struct TileWord {
   std::string_view word;
   std::uint64_t work = 0;  // products of one block of k
@@ -271,7 +287,8 @@ Operation matmul_operation() {
           .laws = matmul_laws(),
           .diagnose = diagnose,
           .unsuitable = unsuitable,
-          .advise = Truth<translate>::advisory_rows};
+          .advise = Truth<translate>::advisory_rows,
+          .exact_check = exact_check};
 }
 
 }  // namespace halfulp::properties
