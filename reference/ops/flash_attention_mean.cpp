@@ -208,8 +208,11 @@ AttentionAnswer answer_of(const AttentionModel& model, const HeadOperands& head,
     given.bound = kUnbounded;
     return given;
   }
-  const bool divides = units.exact && (row.units == 1 || divides_exactly(model.division, units.sum,
-                                                                         row.units, value));
+  // A quotient by 1 may be flushed all the same.
+  const bool kept = model.rounding.underflow_add == 0 || size >= model.rounding.smallest_normal;
+  const bool by_one = row.units == 1 && kept;
+  const bool divides =
+      units.exact && (by_one || divides_exactly(model.division, units.sum, row.units, value));
   if (!divides) given.division = division_amount(model.division, size + before) * kInflation;
   given.bound = before + given.division;
   return given;

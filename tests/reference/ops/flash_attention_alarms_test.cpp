@@ -19,8 +19,9 @@ std::int64_t rows_wanted() {
 }
 
 const char* name_of(FlashFill fill) {
-  const char* const names[] = {"normal",   "peaky",  "ladder", "equal", "two keys", "identity",
-                               "integers", "lowest", "biased", "wide",   "huge",  "any bits"};
+  const char* const names[] = {"normal",    "peaky",    "ladder",  "equal",  "two keys",
+                               "identity",  "integers", "lowest",  "biased", "wide",
+                               "subnormal", "huge",     "any bits"};
   return names[static_cast<int>(fill)];
 }
 

@@ -76,6 +76,11 @@ void FlashData::fill(FlashFill fill, Generator& generator) {
         return (value ? 3 : 0) + normal(generator);
       case FlashFill::wide:
         return normal(generator) * std::ldexp(1.0, static_cast<int>(below(generator, 16)) - 10);
+      case FlashFill::subnormal:
+        if (value || below(generator, 4) == 0) {
+          return std::ldexp(normal(generator), format.exponent_min - (value ? 1 : 2));
+        }
+        return std::ldexp(normal(generator), static_cast<int>(below(generator, 5)) - 1);
       case FlashFill::any_bits:
         return any_bits();
       case FlashFill::huge:

@@ -45,10 +45,11 @@ enum class FlashFill {
   two_keys,  // v = 0 and 4096
   identity,  // v of the first keys
   integers,
-  lowest,    // every score far below 0
+  lowest,  // every score far below 0
   biased,  // v about 3
   wide,
-  huge,  // v near the largest number
+  subnormal,  // values, and some of q and k
+  huge,       // v near the largest number
   any_bits,
   kinds
 };
