@@ -2,7 +2,7 @@
 // supposes that roundings are independent [B23]. It changes no verdict: a kernel may be beyond it
 // and right, but one that often is has more error than rounding explains.
 //
-//   if (operation.advise != nullptr) judgement.advice = advice(operation, numerics, problem, results);
+//   if (operation.advise != nullptr) found = advice(operation, numerics, problem, results);
 #pragma once
 #include <cstdint>
 #include <string>

@@ -8,6 +8,7 @@
 
 #include "properties/assert.hpp"
 #include "properties/judging.hpp"
+#include "properties/kept_problem.hpp"
 #include "properties/law.hpp"
 #include "properties/layout.hpp"
 #include "properties/outputs.hpp"
@@ -144,7 +145,9 @@ Judgement judge(const Case& c, const JudgeOptions& options) {
   setup.schedule.time_max_s = options.search_s;
   if (!setup.skip.empty()) return skipped(setup.skip);
   Judgement judgement;
-  const gpu::Problem problem = setup.operation->materialise(c);
+  static KeptProblem kept;
+  if (setup.backend != gpu::Backend::cuda) kept.forget();
+  const gpu::Problem& problem = kept.problem(*setup.operation, c);
   const gpu::Numerics& numerics = setup.numerics;
   const gpu::Outcome outcome = run_timed(setup, problem, options, judgement);
   if (outcome.fault) {

@@ -8,9 +8,9 @@
 
 namespace halfulp::properties {
 
-// The explained element is `element`, or for an empty text the one with the largest bound: "c[1,17]"
-// as reports print it, or "0:17" for the row-major index 17 of output 0. `error` says what is wrong
-// with it, or that the case has no such element; the explanation is then empty.
+// The explained element is `element`: "c[1,17]" as reports print it, "0:17" for the row-major index
+// 17 of output 0, or empty for the one with the largest bound. `error` names an element that the
+// case does not have; the explanation is then empty.
 std::string explanation(const Case& c, std::string_view element, std::string& error);
 
 }  // namespace halfulp::properties

@@ -45,8 +45,8 @@ struct Relation {
     // or -1 where the law says nothing. Empty: the same place everywhere.
     std::vector<std::int64_t> place;
     int exponent = 0;  // related == first * 2^exponent
-    // Not empty: the law says what the related output is, whatever the first one was. One number for
-    // each of its elements, which a right kernel gives exactly; NaN where the law says nothing.
+    // Not empty: the law says what the related output is, whatever the first one was. One number
+    // for each of its elements, which a right kernel gives exactly; NaN where nothing is said.
     std::vector<double> value;
   };
   gpu::Problem problem;  // no operands: the law does not apply to this case
@@ -96,6 +96,9 @@ struct Operation {
   // The same truth with a statistical bound, for advice (properties/advice.hpp). Optional.
   Evaluate advise = nullptr;
   ExactCheck exact_check = nullptr;  // optional
+  // Cases with the same text have the same problem but for its settings, whatever the kernel
+  // (properties/kept_problem.hpp). Optional.
+  std::string (*inputs_key)(const Case&) = nullptr;
 };
 
 std::span<const Operation> operations();

@@ -300,8 +300,8 @@ TensorCore cuda_tensor_core() {
   return major == 9 ? kTensorCoreHopper : kTensorCoreAny;
 }
 
-// Nothing but the poison, where the launch before gave something else: what this one wrote was there
-// before its operands were.
+// Nothing but the poison, where the launch before gave something else: what this one wrote was
+// there before its operands were.
 Fault written_early(Image& image, const Outputs& after_nan, const Outputs& outputs) {
   if (outputs == after_nan) return {};
   image.poison(Fill::large);

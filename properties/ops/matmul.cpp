@@ -153,6 +153,15 @@ reference::Matmul translate(const gpu::Problem& problem, const gpu::Numerics& nu
   return op;
 }
 
+// What materialise() looks at.
+std::string inputs_key(const Case& c) {
+  std::string key;
+  for (const char* field : {"in", "m", "n", "k", "transpose", "fill", "layout", "seed"}) {
+    key += std::string(c.text(field)) + " ";
+  }
+  return key;
+}
+
 // Probes are exact in fp32 whatever the order (materialise asserts it), and not where partial sums
 // are rounded to fewer bits.
 bool exact_check(const Case& c, const gpu::Problem& problem, const gpu::Numerics& numerics,
@@ -288,7 +297,8 @@ Operation matmul_operation() {
           .diagnose = diagnose,
           .unsuitable = unsuitable,
           .advise = Truth<translate>::advisory_rows,
-          .exact_check = exact_check};
+          .exact_check = exact_check,
+          .inputs_key = inputs_key};
 }
 
 }  // namespace halfulp::properties

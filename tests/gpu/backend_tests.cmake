@@ -23,7 +23,9 @@ halfulp_kernel_entries(cuda_only_entry_points ${cuda_only_sources})
 list(JOIN entry_points " " entry_points)
 list(JOIN cuda_only_entry_points " " cuda_only_entry_points)
 set_source_files_properties(registry_test.cpp PROPERTIES COMPILE_DEFINITIONS
-  "HALFULP_ENTRY_POINTS=\"${entry_points}\";HALFULP_CUDA_ONLY_ENTRY_POINTS=\"${cuda_only_entry_points}\"")
+  "HALFULP_ENTRY_POINTS=\"${entry_points}\"")
+set_property(SOURCE registry_test.cpp APPEND PROPERTY COMPILE_DEFINITIONS
+  "HALFULP_CUDA_ONLY_ENTRY_POINTS=\"${cuda_only_entry_points}\"")
 halfulp_test(gpu_backend_host_test
   SOURCES backend_host_test.cpp backend_protocol_test.cpp LIBRARIES halfulp_planted)
 halfulp_test(gpu_backend_cuda_test SOURCES backend_cuda_test.cpp LIBRARIES halfulp_planted

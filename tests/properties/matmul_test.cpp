@@ -1,11 +1,13 @@
 // matmul from case line to verdict, with kernels of plain loops.
 #include <gtest/gtest.h>
+#include <rapidcheck/Random.h>
 
 #include <cmath>
 #include <functional>
 
 #include "properties/check.hpp"
 #include "properties/fill.hpp"
+#include "properties/kept_problem.hpp"
 #include "properties/report.hpp"
 #include "properties/setup.hpp"
 #include "properties/spec.hpp"
@@ -188,6 +190,59 @@ TEST(Matmul, AdviceIsForEveryEighthCaseUnlessAsked) {
   }
   EXPECT_GT(advised, 25);
   EXPECT_LT(advised, 75);
+}
+
+void expect_same(const gpu::Problem& found, const gpu::Problem& expected, const Case& c) {
+  ASSERT_EQ(found.operands.size(), expected.operands.size());
+  for (std::size_t i = 0; i < found.operands.size(); ++i) {
+    EXPECT_EQ(found.operands[i].format, expected.operands[i].format) << print(c);
+    EXPECT_EQ(found.operands[i].extent, expected.operands[i].extent) << print(c);
+    EXPECT_EQ(found.operands[i].stride, expected.operands[i].stride) << print(c);
+    EXPECT_EQ(found.operands[i].base_offset, expected.operands[i].base_offset) << print(c);
+    EXPECT_EQ(found.operands[i].storage, expected.operands[i].storage) << print(c);
+  }
+  ASSERT_EQ(found.settings.size(), expected.settings.size());
+  for (std::size_t i = 0; i < found.settings.size(); ++i) {
+    EXPECT_EQ(found.settings[i].name, expected.settings[i].name);
+    EXPECT_EQ(found.settings[i].value, expected.settings[i].value);
+    EXPECT_EQ(found.settings[i].word, expected.settings[i].word);
+  }
+}
+
+// One problem serves kernel after kernel, and is the one that each of them would have made.
+TEST(Matmul, AKeptProblemIsTheOneThatTheNextKernelAsksFor) {
+  const Operation& operation = *find_operation("matmul");
+  const gpu::Kernel& kernel = *gpu::find_kernel("matmul", "fake_right");
+  KeptProblem kept;
+  for (int seed = 1; seed <= 120; ++seed) {
+    rc::Random random(static_cast<std::uint64_t>(seed));
+    const Case first = operation.generate(kernel, gpu::Backend::host, random, seed % 40);
+    Case next = make_case("matmul", "fake_plain");
+    for (const Field& field : operation.fields) {
+      if (!field.parameter) next.set(field.name, std::string(first.text(field.name)));
+    }
+    const std::int64_t made = kept.made();
+    expect_same(kept.problem(operation, first), operation.materialise(first), first);
+    expect_same(kept.problem(operation, next), operation.materialise(next), next);
+    EXPECT_LE(kept.made(), made + 1) << print(first);
+  }
+}
+
+TEST(Matmul, AnyOtherInputIsMadeAnew) {
+  const Operation& operation = *find_operation("matmul");
+  KeptProblem kept;
+  const std::string fields = "m=3 n=4 k=5 in=f16 fill=normal ";
+  kept.problem(operation, case_of("fake_right " + fields));
+  for (const char* other :
+       {"m=4", "n=5", "k=6", "in=bf16", "fill=M1", "seed=0x2", "transpose=a", "layout=gap:2"}) {
+    Case c = case_of("fake_right " + fields);
+    const std::string text = other;
+    const std::size_t equals = text.find('=');
+    c.set(text.substr(0, equals), text.substr(equals + 1));
+    const std::int64_t made = kept.made();
+    expect_same(kept.problem(operation, c), operation.materialise(c), c);
+    EXPECT_EQ(kept.made(), made + 1) << other;
+  }
 }
 
 }  // namespace
