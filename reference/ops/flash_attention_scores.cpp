@@ -206,7 +206,7 @@ void RowScores::weigh_key(RowWeights& row, std::size_t at) const {
     row.double_error = std::max(row.double_error, in_double);
   }
   row.error[at] = argument_error(row, at, model_.rescales);
-  const double exponential = (1 + model_.rescales) * model_.exp_ulps +
+  const double exponential = (1 + row.rescale_roundings) * model_.exp_ulps +
                              model_.exp_slope * (std::abs(argument) + 2 * model_.lazy);
   const double error = row.error[at] + exponential * (1 + 0x1p-10);
   double moved = kHopeless;
@@ -293,9 +293,7 @@ void RowScores::finish(RowWeights& row) {
   }
   row.lost = row.exact ? 0 : model_.exp_tiny * (1 + model_.rescales) * model_.lazy_most;
   row.double_error = row.double_error * (1 + row.double_error) + exponential_error;
-  row.rescale_roundings = row.exact       ? 0
-                          : model_.base_2 ? model_.rescales
-                                          : std::min(model_.rescales, row.count - 1);
+  if (row.exact) row.rescale_roundings = 0;
   if (model_.tensor_core) {
     const double products = op_.arithmetic.tensor_core.products;
     const double range = static_cast<double>(last - first + 1);
@@ -328,6 +326,8 @@ void RowScores::weigh(std::int64_t query, const double* q, const Line& q_line, K
     row.kind = RowKind::unbounded;
     return;
   }
+  row.rescale_roundings =
+      model_.base_2 ? model_.rescales : std::min(model_.rescales, row.count - 1);
   exponential_row(row.argument.data(), std::ssize(row.argument), row.weight.data());
   for (std::size_t at = 0; at < row.open.size(); ++at) {
     if (row.open[at] != 0) weigh_key(row, at);

@@ -137,6 +137,10 @@ float Kernel::tree_sum(std::vector<float> leaves) {
 float Kernel::tensor_core_step(float sum, const std::vector<double>& a,
                                const std::vector<double>& b, std::size_t first,
                                std::size_t last) const {
+  if (!std::isfinite(sum)) return sum;
+  for (std::size_t i = first; i < last; ++i) {
+    if (!std::isfinite(a[i] * b[i])) return static_cast<float>(a[i] * b[i]);
+  }
   const int least = traits(declared_.input).exponent_min;
   const auto operand = [&](double x) {
     if (x != 0) return std::max(std::ilogb(x), least);
