@@ -31,7 +31,7 @@ struct FlashAttention {
   Arithmetic arithmetic;
 };
 
-// Output 0: out (batches, heads, queries, dim).
+// Output 0: out (batches, heads, queries, dim), a query at a time. Derivations: [B24]-[B27].
 void evaluate(const FlashAttention& op, const Sink& sink);
 Enclosure exact(const FlashAttention& op, Element element);
 ExactAnswers exact_answers(const FlashAttention& op);
