@@ -179,4 +179,18 @@ TEST(SimtNumbers, BaseTwoExponentialIsAsInexactAsDocumented) {
   EXPECT_TRUE(std::isnan(exp2_approx(NAN)));
 }
 
+// A documented error must not carry a result past zero or past infinity.
+TEST(SimtNumbers, InexactIntrinsicsOfNumbersAreNeverNan) {
+  using halfulp::gpu::simt::exp2_approx;
+  for (int i = 0; i < 4096; ++i) {
+    const float offset = static_cast<float>(i) * 0x1p-12f;
+    EXPECT_EQ(exp2_approx(-149.5f + offset), 0.0f) << i;
+    EXPECT_GT(exp2_approx(127.0f + offset), 0x1p126f) << i;
+    const float least = __fdividef(0x1p-149f, 1.0f + offset);
+    EXPECT_TRUE(least >= 0.0f && least <= 0x1p-147f) << i << " " << least;
+    EXPECT_LE(__fdividef(-0x1p-149f, 1.0f + offset), 0.0f) << i;
+    EXPECT_GT(__fdividef(0x1.fffffep127f, 1.0f + offset * 0x1p-12f), 0x1p126f) << i;
+  }
+}
+
 }  // namespace

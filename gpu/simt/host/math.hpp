@@ -2,7 +2,9 @@
 #pragma once
 #include <math.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <type_traits>
 
 #include "gpu/simt/host/copy.hpp"
@@ -16,7 +18,10 @@ inline float documented_error(float rounded, int ulps, float argument) {
   if (!(fabsf(rounded) > 0.0f) || isinf(rounded)) return rounded;
   const unsigned mixed = (std::bit_cast<unsigned>(argument) * 2654435761u) >> 8;
   const int off = static_cast<int>(mixed % static_cast<unsigned>(2 * ulps + 1)) - ulps;
-  return std::bit_cast<float>(std::bit_cast<int>(rounded) + off);
+  const int bits = std::bit_cast<int>(rounded);
+  // A neighbour of the least number is zero, one of the largest infinity; none is NaN.
+  const int magnitude = std::clamp((bits & INT32_MAX) + off, 0, 0x7f800000);
+  return copysignf(std::bit_cast<float>(magnitude), rounded);
 }
 
 }  // namespace HALFULP_SIMT_COPY
