@@ -19,8 +19,8 @@ void bench_host(const Say& say, int jobs, double seconds);
 
 // Kernels of graphs at `batches` graphs of 100 nodes and 1000 edges, 4 heads x 32 channels: median
 // time, and minimal bytes (every operand once) per second beside what a copy reaches in the same
-// run. Kernels of matmul beside cuBLAS, with their mean ratio to it. Empty, or why no device is
-// usable.
+// run. Kernels of matmul beside cuBLAS, with their mean ratio to it. Kernels of flash_attention at
+// three shapes (properties/bench_flash.hpp). Empty, or why no device is usable.
 std::string bench_gpu(const Say& say, const std::vector<std::string>& filters,
                       const std::vector<std::int64_t>& batches);
 

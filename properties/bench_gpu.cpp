@@ -7,6 +7,7 @@
 
 #include "gpu/backend.hpp"
 #include "properties/assert.hpp"
+#include "properties/bench_flash.hpp"
 #include "properties/operation.hpp"
 #include "properties/plan.hpp"
 
@@ -94,6 +95,7 @@ std::string bench_gpu(const Say& say, const std::vector<std::string>& filters,
                   gpu::device_name(gpu::Backend::cuda), copy / 1e9));
   bench_graphs(say, filters, batches, copy);
   bench_matmul(say, filters);
+  bench_flash(say, filters, copy);
   return {};
 }
 
