@@ -24,14 +24,17 @@ constexpr std::uint64_t kSeed = 1;
 // Random values are made once and repeated: a prime, so that no two rows begin alike.
 constexpr std::int64_t kValues = 1048573;
 
-constexpr std::array<std::string_view, 4> kTiles{"64x64x32", "128x128x32", "128x192x32",
-                                                 "128x256x32"};
+constexpr std::array<std::string_view, 4> kTiles{"64x64x64", "128x128x64", "256x128x64",
+                                                 "192x112x64"};
 struct Tried {
   std::string_view parameter;
   std::array<std::int64_t, 2> values;
 };
 constexpr std::array kTried{Tried{"group", {8, 8}}, Tried{"splits", {2, 4}},
                             Tried{"programs", {0, 0}}, Tried{"two_tile", {0, 1}}};
+
+constexpr std::array kFormats{gpu::Format::f16, gpu::Format::bf16, gpu::Format::tf32,
+                              gpu::Format::f32};
 
 struct Shape {
   std::int64_t m = 0, n = 0, k = 0;
@@ -223,12 +226,14 @@ void time_shape(const Say& say, const std::vector<const gpu::Kernel*>& kernels, 
   if (ratios != nullptr && best > 0) (*ratios)[kBest].push_back(best);
 }
 
-void say_ratios(const Say& say, const std::vector<const gpu::Kernel*>& kernels,
-                const Ratios& ratios) {
-  if (ratios.empty()) return say("no ratio to cuBLAS: it was not launched");
-  say(fmt::format("{:<19} {:>6} {:>6} {:>6} {:>6}  TFLOP/s by cuBLAS's, f16", "kernel", "shapes",
-                  "mean", "least", "most"));
-  std::vector<std::string_view> names{kBest};
+// Says them, and returns the means in one line.
+std::string say_ratios(const Say& say, const std::vector<const gpu::Kernel*>& kernels,
+                       gpu::Format storage, const Ratios& ratios) {
+  if (ratios.empty()) return {};
+  say(fmt::format("{:<19} {:>6} {:>6} {:>6} {:>6}  TFLOP/s by cuBLAS's, {}", "kernel", "shapes",
+                  "mean", "least", "most", gpu::name(storage)));
+  std::vector<std::string_view> names;
+  if (ratios.size() > 2) names.push_back(kBest);
   for (const gpu::Kernel* kernel : kernels) names.push_back(kernel->name);
   std::string closing;
   for (const std::string_view name : names) {
@@ -240,10 +245,9 @@ void say_ratios(const Say& say, const std::vector<const gpu::Kernel*>& kernels,
     const double mean = sum / static_cast<double>(all.size());
     say(fmt::format("{:<19} {:>6} {:>6.3f} {:>6.3f} {:>6.3f}", name, all.size(), mean,
                     std::ranges::min(all), std::ranges::max(all)));
-    closing += fmt::format(" {} {:.2f},", name, mean);
+    closing += fmt::format("{}{} {:.2f}", closing.empty() ? "" : ", ", name, mean);
   }
-  closing.pop_back();
-  say("mean ratio to cuBLAS:" + closing);
+  return fmt::format("{}: {}", gpu::name(storage), closing);
 }
 
 // cuBLAS last, whatever the filters.
@@ -270,21 +274,32 @@ void bench_matmul(const Say& say, const std::vector<std::string>& filters) {
                   kValues, kRepeats, kRepeatsToChoose));
   say(fmt::format("{:<14} {:<4} {:<19} {:>9} {:>8} {:>9} {}", "m x n x k", "in", "kernel",
                   "median us", "TFLOP/s", "of cuBLAS", "settings"));
-  for (const gpu::Format storage :
-       {gpu::Format::f16, gpu::Format::bf16, gpu::Format::tf32, gpu::Format::f32}) {
+  for (const gpu::Format storage : kFormats) {
     const auto kernels = kernels_beside_cublas(storage, filters);
     if (kernels.empty()) continue;
     time_shape(say, kernels, kDevelopmentShape, storage, random_values(storage), nullptr);
   }
-  const auto kernels = kernels_beside_cublas(gpu::Format::f16, filters);
-  if (kernels.empty()) return;
-  const std::vector<std::byte> values = random_values(gpu::Format::f16);
-  Ratios ratios;
-  for (std::uint64_t i = 0; i < kShapes; ++i) {
-    const Shape shape{sampled_size(i, 0), sampled_size(i, 1), sampled_size(i, 2)};
-    time_shape(say, kernels, shape, gpu::Format::f16, values, &ratios);
+  std::string closing;
+  for (const gpu::Format storage : kFormats) {
+    auto kernels = kernels_beside_cublas(storage, filters);
+    if (storage != gpu::Format::f16) {
+      std::erase_if(kernels, [](const gpu::Kernel* kernel) {
+        return kernel->name != "tile" && kernel->name != "cublas";
+      });
+      if (kernels.size() < 2) continue;
+    }
+    if (kernels.empty()) continue;
+    const std::vector<std::byte> values = random_values(storage);
+    Ratios ratios;
+    for (std::uint64_t i = 0; i < kShapes; ++i) {
+      const Shape shape{sampled_size(i, 0), sampled_size(i, 1), sampled_size(i, 2)};
+      time_shape(say, kernels, shape, storage, values, &ratios);
+    }
+    const std::string means = say_ratios(say, kernels, storage, ratios);
+    if (!means.empty()) closing += (closing.empty() ? "" : "; ") + means;
   }
-  say_ratios(say, kernels, ratios);
+  if (closing.empty()) return say("no ratio to cuBLAS: it was not launched");
+  say("mean ratio to cuBLAS, " + closing);
 }
 
 }  // namespace halfulp::properties

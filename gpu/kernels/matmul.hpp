@@ -32,16 +32,17 @@ struct Matmul {
 inline constexpr std::int64_t kMatmulSizeMost = INT32_MAX - 4096;
 
 // Tiles that launchers can be asked for, by the index that is the value of the setting `tile`: rows
-// and columns of C, and how much of k is in shared memory at a time.
+// and columns of C, and how many 16-bit elements along k are in shared memory at a time (of 32
+// bits, at most 32).
 struct MatmulTileSize {
   std::string_view word;
   int m = 0, n = 0, k = 0;
 };
-// Smallest first; variants that share tiles take the first kMatmulTilesShared of them.
+// Variants that share tiles take the first kMatmulTilesShared of them.
 inline constexpr std::array kMatmulTileSizes{
-    MatmulTileSize{"32x32x32", 32, 32, 32},     MatmulTileSize{"64x64x32", 64, 64, 32},
-    MatmulTileSize{"128x128x32", 128, 128, 32}, MatmulTileSize{"128x256x32", 128, 256, 32},
-    MatmulTileSize{"128x192x32", 128, 192, 32},
+    MatmulTileSize{"32x32x32", 32, 32, 32},     MatmulTileSize{"64x64x64", 64, 64, 64},
+    MatmulTileSize{"128x128x64", 128, 128, 64}, MatmulTileSize{"256x128x64", 256, 128, 64},
+    MatmulTileSize{"192x112x64", 192, 112, 64},
 };
 inline constexpr int kMatmulTiles = static_cast<int>(kMatmulTileSizes.size());
 inline constexpr int kMatmulTilesShared = 4;

@@ -25,13 +25,19 @@
 
 namespace halfulp::gpu::HALFULP_BUILD {
 
+// kK: of 16-bit elements.
+template <class T>
+constexpr int matmul_tile_k(int k) {
+  return sizeof(T) == 4 && k > 32 ? 32 : k;
+}
+
 template <class T, int kM, int kN, int kK>
-struct MatmulBody : MatmulBodyMma<T, kM, kN, kK> {
-  static constexpr int kTileM = kM, kTileN = kN, kTileK = kK;
+struct MatmulBody : MatmulBodyMma<T, kM, kN, matmul_tile_k<T>(kK)> {
+  static constexpr int kTileM = kM, kTileN = kN, kTileK = matmul_tile_k<T>(kK);
 };
 template <int kM, int kN, int kK>
-struct MatmulBody<float, kM, kN, kK> : MatmulBodyFma<kM, kN, kK> {
-  static constexpr int kTileM = kM, kTileN = kN, kTileK = kK;
+struct MatmulBody<float, kM, kN, kK> : MatmulBodyFma<kM, kN, matmul_tile_k<float>(kK)> {
+  static constexpr int kTileM = kM, kTileN = kN, kTileK = matmul_tile_k<float>(kK);
 };
 
 // The type of C's elements.
@@ -50,7 +56,48 @@ __device__ inline void store_pair(T* to, float x, float y) {
   *reinterpret_cast<unsigned*>(to) = bits;
 }
 
-// Rounds the tile once to C's format and stores what lies inside of C.
+// What lies inside of C of a tile of it.
+template <class Output>
+struct MatmulCorner {
+  Output* c = nullptr;  // the tile's first element
+  std::int64_t pitch = 0;
+  int rows = 0, columns = 0;
+};
+
+// Rounds a warp's part of the tile to shared memory, and stores whole chunks of 16 bytes from
+// there: rows of fragments are too short to fill the sectors of global memory.
+template <class Body, class Output>
+__device__ inline void store_tile_chunks(const MatmulCorner<Output>& to,
+                                         typename Body::Accumulators& sums) {
+  constexpr int kChunk = kPack<Output>;
+  constexpr int kChunks = Body::kWarpN / kChunk;        // of a row
+  constexpr int kPitch = (kChunks | 1) * kChunk;        // odd: neighbouring rows in different banks
+  constexpr int kLanes = matmul_power_of_two(kChunks);  // of a row
+  static_assert(Body::kThreads / 32 * Body::kWarpM * kPitch * sizeof(Output) <= Body::kSharedBytes);
+  const int row0 = Body::warp_row();
+  const int column0 = Body::warp_column();
+  Output* mine = simt::dynamic_shared<Output>() + threadIdx.x / 32 * (Body::kWarpM * kPitch);
+  Body::for_each_pair(sums, [=](int row, int column, float x, float y) {
+    store_pair(mine + ((row - row0) * kPitch + column - column0), x, y);
+  });
+  __syncwarp();
+  const int chunk = static_cast<int>(threadIdx.x) % kLanes * kChunk;
+  const int column = column0 + chunk;
+  const int rows = chunk < Body::kWarpN ? min(to.rows - row0, Body::kWarpM) : 0;
+#pragma unroll 4
+  for (int row = static_cast<int>(threadIdx.x) % 32 / kLanes; row < rows; row += 32 / kLanes) {
+    const Output* from = mine + (row * kPitch + chunk);
+    Output* c = to.c + ((row0 + row) * to.pitch + column);
+    if (column + kChunk <= to.columns) {
+      simt::store_vector(c, simt::load_vector<uint4>(from));
+    } else {
+      for (int i = 0; column + i < to.columns; ++i) c[i] = from[i];
+    }
+  }
+}
+
+// Rounds the tile once to C's format and stores what lies inside of C. All threads of the block
+// begin it after a barrier, and may use shared memory after it.
 template <class T, class Body>
 __device__ inline void store_tile(const Matmul& g, std::int64_t row0, std::int64_t column0,
                                   typename Body::Accumulators& sums) {
@@ -63,18 +110,13 @@ __device__ inline void store_tile(const Matmul& g, std::int64_t row0, std::int64
     if (row < rows && column < columns) c[row * pitch + column] = from_float<Output>(x);
   };
   if constexpr (Body::kPairs) {
-    const bool aligned = g.c.aligned;
-    Body::for_each_pair(sums, [=](int row, int column, float x, float y) {
-      if (aligned && row < rows && column + 1 < columns) {
-        store_pair(c + (row * pitch + column), x, y);
-      } else {
-        store(row, column, x);
-        store(row, column + 1, y);
-      }
-    });
-  } else {
-    Body::for_each(sums, store);
+    if (g.c.aligned) {
+      store_tile_chunks<Body>(MatmulCorner<Output>{c, pitch, rows, columns}, sums);
+      __syncthreads();
+      return;
+    }
   }
+  Body::for_each(sums, store);
 }
 
 // The value of a launch parameter, refused outside of low to high.

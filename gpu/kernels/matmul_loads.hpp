@@ -2,10 +2,11 @@
 // of a warp.
 //
 // A tile holds kMn rows of A (columns of B) by kK elements of k. It is kept the way the matrix
-// lies: rows along k (kInnerK), or along m or n. Rows are cut into panels of at most 128 bytes, and
-// the 16-byte chunks of a panel's row are exchanged so that the eight rows that ldmatrix reads at
-// once lie in different banks. Elements of 4 bytes along m or n are read one by one, eight of each
-// of four rows at a time: their rows are whole, 32 bytes apart.
+// lies: rows along k (kInnerK), or along m or n. The 16-byte chunks of a row are exchanged so that
+// the eight rows that ldmatrix reads at once lie in different banks. Rows are not padded for that:
+// cp.async would fetch the 32 bytes of a sector twice where they are not a multiple of 32 bytes
+// from each other. Elements of 4 bytes along m or n are read one by one, eight of each of four rows
+// at a time: their rows are 32 bytes apart.
 //
 // Part of a kernel's translation unit, like access.hpp.
 #pragma once
@@ -28,24 +29,24 @@ struct MatmulLayout {
   static constexpr int kRows = kInnerK ? kMn : kK;
   static constexpr int kInner = kInnerK ? kK : kMn;
   static constexpr bool kSingly = sizeof(T) == 4 && !kInnerK;
-  static constexpr int kWidth = kInner < 8 * kChunk ? kInner : 8 * kChunk;  // of a panel
-  static constexpr int kRowChunks = kWidth / kChunk;
-  static constexpr int kPanelChunks = kRows * kRowChunks;
-  static constexpr int kPanels = kInner / kWidth;
-  // From a row and from a panel to the next, in bytes.
-  static constexpr int kRowPitch = kSingly ? kInner * 4 + 32 : kRowChunks * 16;
-  static constexpr int kPanelPitch = kRows * kRowPitch;
-  static constexpr int kBytes = (kSingly ? 1 : kPanels) * kPanelPitch;
-  static_assert(kInner % kWidth == 0 && (kRowChunks == 4 || kRowChunks == 8));
+  static constexpr int kRowChunks = kInner / kChunk;
+  static constexpr int kRowPitch = kRowChunks * 16 + (kSingly ? 32 : 0);  // bytes
+  static constexpr int kBytes = kRows * kRowPitch;
+  static_assert(kInner % kChunk == 0 && kRowChunks % 2 == 0);
 
   // Bytes from the start of the tile to chunk `inner / kChunk` of a row; kSingly: to element
   // `inner`.
   __device__ static int offset(int row, int inner) {
     if constexpr (kSingly) return row * kRowPitch + inner * 4;
-    const auto at = static_cast<unsigned>(inner);  // division by shifts
-    const int chunk = static_cast<int>(at % kWidth / kChunk);
-    const int place = chunk ^ (kRowChunks == 8 ? row & 7 : row >> 1 & 3);
-    return static_cast<int>(at / kWidth) * kPanelPitch + row * kRowPitch + place * 16;
+    return row * kRowPitch + (inner / kChunk ^ exchange(row)) * 16;
+  }
+
+ private:
+  // Rows 8 apart have the same: 8 rows of the same chunk are in 8 places modulo 128 bytes.
+  __device__ static int exchange(int row) {
+    if constexpr (kRowChunks % 8 == 0) return row & 7;
+    if constexpr (kRowChunks % 4 == 0) return row >> 1 & 3;
+    return row >> 2 & 1;
   }
 };
 // Bytes that hold a tile in either layout.
@@ -54,6 +55,13 @@ inline constexpr int kMatmulTileBytes =
     MatmulLayout<T, kMn, kK, true>::kBytes > MatmulLayout<T, kMn, kK, false>::kBytes
         ? MatmulLayout<T, kMn, kK, true>::kBytes
         : MatmulLayout<T, kMn, kK, false>::kBytes;
+
+// The least power of two that is not less.
+__host__ __device__ constexpr int matmul_power_of_two(int least) {
+  int power = 1;
+  while (power < least) power *= 2;
+  return power;
+}
 
 // One operand's tile, seen along m (A) or n (B).
 struct MatmulSide {
@@ -70,20 +78,17 @@ __device__ inline MatmulSide side_b(const Matmul& g, std::int64_t column0) {
 }
 
 // A thread's share of the copies of one operand by cp.async, from one block of k to the next: for
-// aligned matrices that lie as kInnerK says. What lies outside of the matrix or past k_end becomes
-// zero, unread.
+// aligned matrices that lie as kInnerK says, where no chunk of 16 bytes is partly outside: copies
+// of fewer bytes cost many instructions. Chunks outside of the matrix or past k_end become zero,
+// unread.
 template <class T, int kMn, int kK, bool kInnerK, int kThreads>
 class MatmulCopier {
   using Layout = MatmulLayout<T, kMn, kK, kInnerK>;
-  static constexpr int kSteps = Layout::kPanels * Layout::kPanelChunks / kThreads;
-  static constexpr bool kSeveralPanels = kThreads > Layout::kPanelChunks;  // in one step
-  static constexpr int kStepsPerPanel = kSeveralPanels ? 1 : Layout::kPanelChunks / kThreads;
-  static constexpr int kPanelsPerStep = kSeveralPanels ? kThreads / Layout::kPanelChunks : 1;
-  static constexpr int kRowsPerStep = kSeveralPanels ? 0 : kThreads / Layout::kRowChunks;
-  static_assert(kSteps * kThreads == Layout::kPanels * Layout::kPanelChunks);
-  static_assert(kSeveralPanels ? kThreads % Layout::kPanelChunks == 0
-                               : Layout::kPanelChunks % kThreads == 0);
-  static_assert(kRowsPerStep % 8 == 0, "a thread's chunks have one place in their rows");
+  static constexpr int kLanes = matmul_power_of_two(Layout::kRowChunks);  // of a row; not all copy
+  static constexpr int kRowsPerStep = kThreads / kLanes;
+  static constexpr int kSteps = (Layout::kRows + kRowsPerStep - 1) / kRowsPerStep;
+  static_assert(kThreads % kLanes == 0);
+  static_assert(Layout::kSingly || kRowsPerStep % 8 == 0, "a thread has one place in its rows");
 
  public:
   __device__ MatmulCopier(const MatmulSide& side, std::int64_t mn0, int k_begin, int k_end,
@@ -92,29 +97,31 @@ class MatmulCopier {
         stride_block_(kInnerK ? kK : kK * side.stride_k),
         left_mn_(side.left_mn),
         left_k_(k_end - k_begin) {
-    row_ = thread % Layout::kPanelChunks / Layout::kRowChunks;
-    inner_ = thread / Layout::kPanelChunks * Layout::kWidth +
-             thread % Layout::kRowChunks * Layout::kChunk;
+    row_ = thread / kLanes;
+    inner_ = thread % kLanes * Layout::kChunk;
     to_ = Layout::offset(row_, inner_);
     from_ = static_cast<const T*>(side.data) + mn0 * side.stride_mn + k_begin * side.stride_k +
             row_ * (kInnerK ? side.stride_mn : side.stride_k) + inner_;
   }
 
-  // Copies the block of k to `tile` and moves on to the next; past the last one, zeros.
-  __device__ void copy(unsigned char* tile) {
-    const T* from = from_;
+  // Copies part `part` of kParts of the block of k to `tile`.
+  template <int kParts>
+  __device__ void copy(unsigned char* tile, int part) const {
+    const bool inside = inner_ < (kInnerK ? left_k_ : left_mn_);
+    const int row_left = (kInnerK ? left_mn_ : left_k_) - row_;
+    if (kLanes != Layout::kRowChunks && inner_ >= Layout::kInner) return;
     SIMT_UNROLL
     for (int step = 0; step < kSteps; ++step) {
-      const int row = step % kStepsPerPanel * kRowsPerStep;
-      const int inner = step / kStepsPerPanel * kPanelsPerStep * Layout::kWidth;
-      const int row_left = (kInnerK ? left_mn_ : left_k_) - row_ - row;
-      const int inner_left = (kInnerK ? left_k_ : left_mn_) - inner_ - inner;
-      const int count = row_left > 0 ? max(0, min(inner_left, Layout::kChunk)) : 0;
-      simt::cp_async_16(tile + to_ + Layout::offset(row, inner), from,
-                        count * static_cast<int>(sizeof(T)));
-      from = (step + 1) % kStepsPerPanel != 0 ? from + stride_step_
-                                              : from_ + (inner + kPanelsPerStep * Layout::kWidth);
+      const int row = step * kRowsPerStep;
+      if (step * kParts / kSteps != part) continue;
+      if (row + kRowsPerStep > Layout::kRows && row_ + row >= Layout::kRows) continue;
+      simt::cp_async_16(tile + to_ + row * Layout::kRowPitch, from_ + step * stride_step_,
+                        inside && row < row_left ? 16 : 0);
     }
+  }
+
+  // Moves on to the next block of k; past the last one, copies are zeros.
+  __device__ void next() {
     from_ += stride_block_;
     left_k_ -= kK;
   }
@@ -136,7 +143,6 @@ __device__ inline void matmul_copy_elements(const MatmulSide& side, bool along_k
   using Layout = MatmulLayout<T, kMn, kK, true>;
   constexpr int kWarps = kThreads / 32;
   constexpr int kGroup = 4;
-  static_assert(kMn % (kGroup * kWarps) == 0 && kK % (kGroup * kWarps) == 0 && kK % 32 == 0);
   const Bits* from =
       static_cast<const Bits*>(side.data) + mn0 * side.stride_mn + k0 * side.stride_k;
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -156,13 +162,14 @@ __device__ inline void matmul_copy_elements(const MatmulSide& side, bool along_k
       for (int i = 0; i < kGroup; ++i) {
         const int row = row0 + i * kWarps;
         element[i] = 0;
-        if (row < rows_left && column < columns_left) {
+        if (row < rows && row < rows_left && column < columns_left) {
           element[i] = from[row * stride_row + column * stride_column];
         }
       }
       SIMT_UNROLL
       for (int i = 0; i < kGroup; ++i) {
         const int row = row0 + i * kWarps;
+        if (row >= rows) continue;
         const int k = along_k ? column : row;
         auto* chunk = reinterpret_cast<Bits*>(tile + Layout::offset(along_k ? row : column, k));
         chunk[k % Layout::kChunk] = element[i];

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(Body::kThreads)
   Matmul part = g;  // with this split's sums in place of C
   part.c.data = splits.sums + split * g.m * g.n;
   part.c.stride[0] = g.n;
-  part.c.aligned = g.n % 2 == 0;
+  part.c.aligned = g.n % 4 == 0;
   store_tile<float, Body>(part, row0, column0, sums);
 }
 

@@ -148,7 +148,7 @@ StreamkPlan streamk_plan(const Arguments& arguments, Launcher& launcher, const M
   const MatmulPartition partition(tiles.count(), iterations, programs, two_tile);
   return {{g, tiles, partition},
           {partition.programs_used(), Body::kThreads, Body::kSharedBytes},
-          {partition.streamk_tiles(), Body::kThreads, 0},
+          {partition.streamk_tiles(), Body::kThreads, Body::kSharedBytes},
           programs,
           resident};
 }

@@ -9,7 +9,7 @@ namespace {
 
 using test::MatmulLayout;
 
-constexpr std::int64_t kSmallTile = 3;
+constexpr std::int64_t kSmallTile = 0;
 
 void check(Backend backend, Order order, const test::MatmulSize& size, Format storage,
            std::int64_t splits) {
