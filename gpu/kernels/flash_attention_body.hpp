@@ -13,99 +13,13 @@
 #include <type_traits>
 
 #include "gpu/kernels/flash_attention_body_softmax.hpp"
-#include "gpu/kernels/flash_attention_mask.hpp"
+#include "gpu/kernels/flash_attention_body_stages.hpp"
 #include "gpu/kernels/launch.hpp"
 
 namespace halfulp::gpu::HALFULP_BUILD {
 
 // No mask, or one in memory.
 struct MaskInMemory : NoMask {};
-
-// The tiles of keys that some of a block's rows see. In 32 bits, which positions fit.
-template <int kKeys, class Mask>
-class FlashTiles {
- public:
-  __device__ FlashTiles(const Mask& mask, std::int64_t row0, int rows, std::int64_t keys)
-      : row0_(static_cast<int>(row0)), rows_(rows), keys_(static_cast<int>(keys)) {
-    const KeyRange seen = key_tiles<kKeys>(mask, row0, rows, keys);
-    key0_ = static_cast<int>(min(seen.begin, keys));
-    end_ = static_cast<int>(seen.end);
-    settle(mask);
-  }
-  __device__ bool done() const { return key0_ >= end_; }
-  __device__ void advance(const Mask& mask) {
-    key0_ += kKeys;
-    settle(mask);
-  }
-  // Of the tile: the first key, how many there are, whether elements have to be masked.
-  __device__ int key0() const { return key0_; }
-  __device__ int keys() const { return min(keys_ - key0_, kKeys); }
-  __device__ bool partial() const { return kind_ == TileClass::partial || keys() < kKeys; }
-
- private:
-  // Moves on to a tile that is not skipped.
-  __device__ void settle(const Mask& mask) {
-    for (; !done(); key0_ += kKeys) {
-      kind_ = mask.classify(FlashTile{row0_, rows_, key0_, keys()});
-      if (kind_ != TileClass::skipped) return;
-    }
-  }
-
-  int row0_, rows_, keys_;
-  int key0_ = 0, end_ = 0;
-  TileClass kind_ = TileClass::full;
-};
-
-// The ring of stages. While one is used, the copies of the kStages - 1 after it are under way.
-template <class Shape, class Mask>
-class FlashStages {
- public:
-  using Tiles = FlashTiles<Shape::kKeys, Mask>;
-
-  __device__ FlashStages(const FlashAttention& g, const FlashHead& head, const Mask& mask,
-                         const Tiles& tiles, unsigned char* stages)
-      : k_(g.k, head, g.dim), v_(g.v, head, g.dim), mask_(mask), tiles_(tiles), stages_(stages) {}
-
-  // Begins the first copies; copies that are already under way land with them.
-  __device__ void start() {
-    SIMT_UNROLL
-    for (int i = 0; i + 1 < Shape::kStages; ++i) fill();
-  }
-  // The next part, once all of it is there.
-  __device__ const unsigned char* next() {
-    simt::cp_async_wait<Shape::kStages - 2>();
-    __syncthreads();
-    fill();
-    const unsigned char* stage = stages_ + used_ * Shape::kStageBytes;
-    used_ = used_ + 1 == Shape::kStages ? 0 : used_ + 1;
-    return stage;
-  }
-
- private:
-  __device__ void fill() {
-    if (!tiles_.done()) {
-      unsigned char* stage = stages_ + filled_ * Shape::kStageBytes;
-      const bool keys = part_ < Shape::kParts;
-      const Copier from = keys ? k_ : v_;
-      const int part = keys ? part_ : part_ - Shape::kParts;
-      from.copy(stage, tiles_.key0(), Shape::kKeys, tiles_.keys(), part * Shape::kPartWidth);
-      if (++part_ == 2 * Shape::kParts) {
-        part_ = 0;
-        tiles_.advance(mask_);
-      }
-    }
-    simt::cp_async_commit();
-    filled_ = filled_ + 1 == Shape::kStages ? 0 : filled_ + 1;
-  }
-
-  using Copier = FlashCopier<typename Shape::Element, Shape::kPartWidth, Shape::kBatch>;
-  Copier k_, v_;
-  const Mask& mask_;
-  Tiles tiles_;  // of the next copy
-  unsigned char* stages_;
-  int part_ = 0;
-  int filled_ = 0, used_ = 0;
-};
 
 // What a warp keeps from tile to tile.
 template <class Shape>
@@ -176,14 +90,47 @@ __device__ inline void add_mask(const typename Shape::MaskTile& tile, float scal
   });
 }
 
+// The same for the tile that mask_tile holds, once it is there; then begins the copy of the next,
+// the first of `left`, which lands with the copies that are issued from now on.
+template <class Shape, class Tiles>
+__device__ inline void add_mask(const typename Shape::MaskTile& mask_tile, const Tiles& left,
+                                float scale, FlashScores<Shape>& scores) {
+  using T = typename Shape::Element;
+  // Its copy was committed with the first part that was used after it was begun; those of the other
+  // parts came later.
+  simt::cp_async_wait<2 * Shape::kParts - 1>();
+  __syncwarp();
+  if (mask_tile.single()) {
+    add_mask<float, Shape>(mask_tile, scale, scores);
+  } else if constexpr (sizeof(T) == 2) {
+    add_mask<T, Shape>(mask_tile, scale, scores);
+  }
+  __syncwarp();
+  if (!left.done()) mask_tile.copy(left.key0());
+}
+
+template <class Shape>
+__device__ inline void negate_scores(FlashScores<Shape>& scores) {
+  for_each_pair(scores.value, [](int, int, int, float& x, float& y) {
+    x = -x;
+    y = -y;
+  });
+}
+
 // One part after another: scores += q k^T.
-template <class Shape, int kPart, class Stages>
+template <class Shape, class Stages>
 __device__ inline void multiply_keys(Stages& stages, const unsigned char* query_tile,
                                      FlashWarp<Shape>& warp) {
-  if constexpr (kPart < Shape::kParts) {
-    add_scores<Shape, kPart>(stages.next(), query_tile, warp.row_in_block, warp.queries,
-                             warp.scores);
-    multiply_keys<Shape, kPart + 1>(stages, query_tile, warp);
+  const auto multiply = [&](int part) {
+    add_scores<Shape>(part, stages.next(), query_tile, warp.row_in_block, warp.queries,
+                      warp.scores);
+  };
+  if constexpr (Shape::kQueriesKept) {
+    SIMT_UNROLL
+    for (int part = 0; part < Shape::kParts; ++part) multiply(part);
+  } else {
+#pragma unroll 1
+    for (int part = 0; part < Shape::kParts; ++part) multiply(part);
   }
 }
 template <class Shape, int kPart, bool kApart, class Stages>
@@ -272,30 +219,15 @@ __global__ void __launch_bounds__(Shape::kThreadsMost)
 
   while (!tiles.done()) {
     clear(warp.scores);
-    multiply_keys<Shape, 0>(stages, query_tile, warp);
+    multiply_keys<Shape>(stages, query_tile, warp);
     const int key0 = tiles.key0();
     const int keys = tiles.keys();
     const bool partial = tiles.partial();
     tiles.advance(mask);
     if constexpr (kInMemory) {
-      if (additive) {
-        simt::cp_async_wait<2 * Shape::kParts - 1>();
-        __syncwarp();
-        if (mask_tile.single()) {
-          add_mask<float, Shape>(mask_tile, g.scale, warp.scores);
-        } else if constexpr (sizeof(typename Shape::Element) == 2) {
-          add_mask<typename Shape::Element, Shape>(mask_tile, g.scale, warp.scores);
-        }
-        __syncwarp();
-        if (!tiles.done()) mask_tile.copy(tiles.key0());
-      }
+      if (additive) add_mask<Shape>(mask_tile, tiles, g.scale, warp.scores);
     }
-    if (negate) {
-      for_each_pair(warp.scores.value, [](int, int, int, float& x, float& y) {
-        x = -x;
-        y = -y;
-      });
-    }
+    if (negate) negate_scores(warp.scores);
     if (partial) close_keys<Shape>(mask, key0, keys, warp.row0, warp.scores);
     warp.softmax.weigh(factor, warp.scores);
     if constexpr (!kApart) warp.softmax.rescale_sums(warp.out);

@@ -118,11 +118,13 @@ __device__ inline void keep_queries(const unsigned char* tile, int row,
   }
 }
 
-// Adds the products over the channels of one part of k.
-template <class Shape, int kPart>
-__device__ inline void add_scores(const unsigned char* part, const unsigned char* query_tile,
-                                  int row, const FlashQueries<Shape>& queries,
-                                  FlashScores<Shape>& scores) {
+// Adds the products over the channels of the part of k of number `number`: a constant, after
+// inlining, where fragments of q stay in registers.
+template <class Shape>
+__device__ __forceinline__ void add_scores(int number, const unsigned char* part,
+                                           const unsigned char* query_tile, int row,
+                                           const FlashQueries<Shape>& queries,
+                                           FlashScores<Shape>& scores) {
   constexpr int kSteps = Shape::kPartWidth / Shape::kStep;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   SIMT_UNROLL
@@ -131,9 +133,9 @@ __device__ inline void add_scores(const unsigned char* part, const unsigned char
     SIMT_UNROLL
     for (int i = 0; i < Shape::kRowTiles; ++i) {
       if constexpr (Shape::kQueriesKept) {
-        memcpy(a[i], queries.value[i][kPart * kSteps + step], sizeof a[i]);
+        memcpy(a[i], queries.value[i][number * kSteps + step], sizeof a[i]);
       } else {
-        load_queries<Shape>(query_tile, row + 16 * i, kPart * kSteps + step, a[i]);
+        load_queries<Shape>(query_tile, row + 16 * i, number * kSteps + step, a[i]);
       }
     }
     SIMT_UNROLL

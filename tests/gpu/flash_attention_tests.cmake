@@ -10,4 +10,5 @@ halfulp_test(gpu_flash_attention_mma_test SOURCES flash_attention_mma_test.cpp
   flash_attention_mask_mod_test.cpp
   LIBRARIES halfulp_flash_attention_problems)
 halfulp_test(gpu_flash_attention_cuda_test SOURCES flash_attention_cuda_test.cpp
+  flash_attention_mask_mod_cuda_test.cpp
   LIBRARIES halfulp_flash_attention_problems LABELS gpu)
