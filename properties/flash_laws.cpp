@@ -93,6 +93,45 @@ Relation key_permutation(const Case& c, const gpu::Problem& problem) {
   return relation;
 }
 
+// The operand's elements, packed, with index `from[i]` of the old one at index i of `axis`; an axis
+// that was repeated is written out.
+gpu::Operand grown(const gpu::Operand& old, std::size_t axis, const Indices& from) {
+  gpu::Operand operand = old;
+  operand.extent[axis] = static_cast<std::int64_t>(from.size());
+  for (std::int64_t last = 3, stride = 1; last >= 0; --last) {
+    operand.stride[static_cast<std::size_t>(last)] = stride;
+    stride *= operand.extent[static_cast<std::size_t>(last)];
+  }
+  fill_gaps(operand);
+  for (std::int64_t i = 0; i < operand.count(); ++i) {
+    std::int64_t at = 0, rest = i;
+    for (std::size_t other = 4; other-- > 0;) {
+      const std::int64_t index = rest % operand.extent[other];
+      rest /= operand.extent[other];
+      at += (other == axis ? from[static_cast<std::size_t>(index)] : index) * old.stride[other];
+    }
+    put(operand, i, get(old, old.storage.data(), at));
+  }
+  return operand;
+}
+
+// Every key twice: each weight is halved, and counted twice.
+Relation key_repetition(const Case&, const gpu::Problem& problem) {
+  const std::int64_t keys = problem.operand("k").extent[kRow];
+  constexpr std::int64_t kElementsMost = 1 << 22;
+  if (told_by_settings(problem) || keys == 0) return {};
+  Indices from = identity(2 * keys);
+  for (std::int64_t& key : from) key %= keys;
+  Relation relation = relation_to(problem);
+  for (gpu::Operand& operand : relation.problem.operands) {
+    const bool of_keys = operand.name == "k" || operand.name == "v";
+    if (!of_keys && operand.name != "mask") continue;
+    if (operand.count() > kElementsMost) return {};
+    operand = grown(operand, of_keys ? kRow : kKey, from);
+  }
+  return relation;
+}
+
 // One head of one batch alone, or some queries alone: everywhere else the law says nothing.
 struct Part {
   std::size_t axis;
@@ -230,6 +269,7 @@ Relation tiling(const Case& c, const gpu::Problem& problem) {
 constexpr std::array kLaws{
     Law{"key_permutation", "keys, their values and masks in another order change nothing",
         key_permutation},
+    Law{"key_repetition", "every key twice changes nothing", key_repetition},
     Law{"head_alone", "a head computed alone gives the same bits", head_alone},
     Law{"query_alone", "so does a query", query_alone},
     Law{"causal_prefix", "what follows the last open key changes no bit", causal_prefix},
