@@ -108,7 +108,7 @@ SumSizes sum_sizes(const MatmulModel& model, const Line& row, const Line& column
   SumSizes sizes;
   const double size = std::abs(sums.sum);
   // [B14] The double sums are exact, or off by their own rounding.
-  const bool exact = sums.magnitude <= 0x1p53 * quantum && keeps_products(model, quantum);
+  const bool exact = sums.magnitude < 0x1p53 * quantum && keeps_products(model, quantum);
   double slack = exact ? 0 : model.terms * 0x1p-52 * sums.magnitude;
   double products = 0;  // error of their own
   if (!exact && !model.exact_products) {
