@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "properties/operation.hpp"
+#include "tests/mutants/mutant.hpp"
 
 namespace halfulp::mutants {
 namespace {
@@ -42,7 +43,7 @@ Kill hunt(properties::WorkerPool& pool, const properties::Pairing& pairing,
   Kill kill;
   for (; kill.round < options.rounds && kill.judged < options.judged; ++kill.round) {
     const properties::Case c = properties::generated_case(pairing, kSeed, kill.round);
-    if (!has_words(c, words)) continue;
+    if (!is_built(c) || !has_words(c, words)) continue;
     kill.judgement = pool.judge(c);
     ++kill.judged;
     const bool refused = kill.judgement.fault.kind == gpu::FaultKind::refused;
@@ -83,6 +84,22 @@ std::string words_error(std::string_view operation, std::string_view words) {
     const bool known = std::ranges::any_of(
         row->fields, [&](const properties::Field& field) { return field.name == word.field; });
     if (!known) return "no field " + word.field;
+  }
+  return {};
+}
+
+std::string limit_broken(std::string_view limits, const properties::Case& c) {
+  for (const Word& limit : split_words(limits)) {
+    const std::int64_t most = std::stoll(limit.pattern);
+    std::int64_t is = 0;
+    if (limit.field == "nodes") {
+      is = graph_size(c).nodes;
+    } else if (limit.field == "edges") {
+      is = graph_size(c).edges;
+    } else {
+      is = c.integer(limit.field);
+    }
+    if (is > most) return limit.field + "=" + std::to_string(is);
   }
   return {};
 }

@@ -39,6 +39,10 @@ std::string verdict_words(const properties::Judgement& judgement);
 // Is the verdict one of those in "fail | faulted race"?
 bool expected(std::string_view verdicts, const properties::Judgement& judgement);
 
+// The most that the fields of a shrunk case may say: "nodes=2 edges=1". Nodes and edges are those
+// of its graph. The first limit that the case breaks, or empty.
+std::string limit_broken(std::string_view limits, const properties::Case& c);
+
 // What is wrong with the words of a killer for this operation, or empty.
 std::string words_error(std::string_view operation, std::string_view words);
 

@@ -8,12 +8,18 @@ namespace halfulp::mutants {
 
 namespace {
 
+// Of the flash_attention kernels those that take every channel of a tile at once.
+bool channels_limited(const gpu::Kernel& row) {
+  return row.operation == "flash_attention" && row.numerics.tensor_cores;
+}
+
 // Mutants are compiled with HALFULP_FEW_VARIANTS (gpu/kernels/matmul_body.hpp).
 void keep_few(gpu::Kernel& row) {
-  if (row.operation != "matmul") return;
-  std::erase_if(row.storage, [](gpu::Format format) {
-    return format != gpu::Format::f16 && format != gpu::Format::f32;
+  if (row.operation != "matmul" && row.operation != "flash_attention") return;
+  std::erase_if(row.storage, [&](gpu::Format format) {
+    return format != gpu::Format::f16 && (format != gpu::Format::f32 || channels_limited(row));
   });
+  if (channels_limited(row)) return;  // all tiles are built
   for (gpu::Parameter& parameter : row.parameters) {
     if (parameter.name != "tile") continue;
     parameter.words.resize(2);
@@ -22,6 +28,12 @@ void keep_few(gpu::Kernel& row) {
 }
 
 }  // namespace
+
+bool is_built(const properties::Case& c) {
+  const gpu::Kernel* row = gpu::find_kernel(c.operation, c.kernel);
+  const bool limited = c.kernel.find('~') != std::string::npos && channels_limited(*row);
+  return !limited || c.integer("dim") <= 64;
+}
 
 std::vector<gpu::Kernel> mutant_kernels() {
   std::vector<gpu::Kernel> rows;

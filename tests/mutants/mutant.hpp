@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/kernel.hpp"
+#include "properties/case.hpp"
 
 namespace halfulp::mutants {
 
@@ -21,8 +22,7 @@ struct Mutant {
   std::string_view killer;
   std::string_view host;
   std::string_view host_checked;
-  std::int64_t shrinks_nodes = -1;
-  std::int64_t shrinks_edges = -1;
+  std::string_view shrinks;
   gpu::EntryPoint host_entry = nullptr;
   gpu::EntryPoint host_checked_entry = nullptr;
 };
@@ -32,5 +32,8 @@ std::vector<Mutant> mutant_table();
 
 // The kernels' rows with the mutants' names and entry points.
 std::vector<gpu::Kernel> mutant_kernels();
+
+// Whether the case, of a mutant or of any kernel, is one that the mutants are built for.
+bool is_built(const properties::Case& c);
 
 }  // namespace halfulp::mutants

@@ -1,12 +1,12 @@
 // Planting: a kernel's source with a record's change, and the generated files that the build
 // compiles.
 //
-//   gpu/kernels/<stem>.cuh + records -> <stem>.cuh: all mutants of the kernel, one after the other
+//   gpu/kernels/<stem>.cuh + records -> <stem>.cuh: mutants of its kernels, one after the other
 //   all records                      -> mutant_table.cpp (tests/mutants/mutant.hpp)
 //
 // A mutant's copy holds the kernel and the headers of gpu/kernels that are compiled anew for every
 // build, in a namespace of its own inside that of the build, so that many mutants share one
-// translation unit.
+// translation unit. Where these take too long to compile, they are dealt out to several.
 #pragma once
 #include <functional>
 #include <span>
@@ -19,7 +19,7 @@ namespace halfulp::mutants {
 
 struct Text {
   std::string text;
-  std::string error;  // "file:line: what is wrong", or empty; `text` is then empty
+  std::string error;  // lines "file:line: what is wrong", or empty; `text` is then empty
 };
 
 // The text of a file by its path from the repository root; empty when there is none.
@@ -37,8 +37,17 @@ std::string name_space(const Record& record);
 // Whether a kernel's source defines the entry point.
 bool defines(const std::string& source, const std::string& entry);
 
-// All mutants of one source, in the records' order; a comment when there is none.
-Text batch_source(const std::string& stem, std::span<const Record> records, const ReadFile& read);
+// `source` without the definitions of all entry points but this one.
+std::string only_entry(const std::string& source, const std::string& entry);
+
+// Number `index` of `count` translation units that share the mutants of a source.
+struct Batch {
+  int index = 0;
+  int count = 1;
+};
+// Its mutants, in the records' order; a comment when there is none.
+Text batch_source(const std::string& stem, std::span<const Record> records, const ReadFile& read,
+                  const Batch& batch = {});
 
 // Declares every mutant's entry points and lists the records as rows of struct Mutant.
 Text table_source(std::span<const Record> records, std::string_view host_build,

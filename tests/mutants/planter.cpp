@@ -1,13 +1,15 @@
 // The planter: writes the mutants' sources before they are compiled.
 //
 //   planter <repository root> <output folder> <host build> <host-checked build>
-//           <stem>... -- <file.mutants>...
+//           <stem>[:<count>]... -- <file.mutants>...
 //
 // Writes <output folder>/<stem>.cuh for every stem, with or without mutants, and mutant_table.cpp;
-// files whose text does not change are not touched. Exit 1 with one line that names the record when
-// one does not apply.
+// files whose text does not change are not touched. With a count above 1 the mutants are dealt out
+// to <stem>_1.cuh, <stem>_2.cuh and so on in place of the former. Exit 1 with one line for each
+// record that does not apply.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -29,6 +31,17 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
+// A kernel's source, and how many translation units its mutants are dealt out to.
+struct Stem {
+  std::string name;
+  int batches = 1;
+};
+Stem read_stem(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  if (colon == std::string::npos) return {word, 1};
+  return {word.substr(0, colon), std::max(1, std::atoi(word.c_str() + colon + 1))};
+}
+
 int complain(const std::string& what) {
   std::cerr << what << "\n";
   return 1;
@@ -47,10 +60,10 @@ int main(int argc, char** argv) {
   if (words.size() < 5) return complain("planter: see the comment at the top of planter.cpp");
   const fs::path root = words[0];
   const fs::path out = words[1];
-  std::vector<std::string> stems;
+  std::vector<Stem> stems;
   std::vector<Record> records;
   std::size_t at = 4;
-  for (; at < words.size() && words[at] != "--"; ++at) stems.push_back(words[at]);
+  for (; at < words.size() && words[at] != "--"; ++at) stems.push_back(read_stem(words[at]));
   for (++at; at < words.size(); ++at) {
     const fs::path file = words[at];
     auto parsed = halfulp::mutants::parse_records(read_file(file), file.stem(), file);
@@ -59,21 +72,31 @@ int main(int argc, char** argv) {
   }
   const auto read = [&](const std::string& path) { return read_file(root / path); };
   for (Record& record : records) {
-    const auto stem = std::ranges::find_if(stems, [&](const std::string& name) {
-      return halfulp::mutants::defines(read("gpu/kernels/" + name + ".cuh"), record.entry());
+    const auto stem = std::ranges::find_if(stems, [&](const Stem& candidate) {
+      return halfulp::mutants::defines(read("gpu/kernels/" + candidate.name + ".cuh"),
+                                       record.entry());
     });
     if (stem == stems.end()) {
       return complain(record.file + ":" + std::to_string(record.line) + ": there is no kernel " +
                       record.kernel + " of " + record.operation);
     }
-    record.stem = *stem;
+    record.stem = stem->name;
   }
   fs::create_directories(out);
-  for (const std::string& stem : stems) {
-    const Text batch = halfulp::mutants::batch_source(stem, records, read);
-    if (!batch.error.empty()) return complain(batch.error);
-    write_file(out / (stem + ".cuh"), batch.text);
+  std::string errors;
+  for (const Stem& stem : stems) {
+    for (int i = 0; i < stem.batches; ++i) {
+      const Text batch =
+          halfulp::mutants::batch_source(stem.name, records, read, {i, stem.batches});
+      if (!batch.error.empty()) {
+        errors += (errors.empty() ? "" : "\n") + batch.error;
+        continue;
+      }
+      const std::string number = stem.batches > 1 ? "_" + std::to_string(i + 1) : "";
+      write_file(out / (stem.name + number + ".cuh"), batch.text);
+    }
   }
+  if (!errors.empty()) return complain(errors);
   const Text table = halfulp::mutants::table_source(records, words[2], words[3]);
   if (!table.error.empty()) return complain(table.error);
   write_file(out / "mutant_table.cpp", table.text);

@@ -40,8 +40,7 @@ TEST(Records, EveryLineIsRead) {
   EXPECT_EQ(record.killer, "fill=ones");
   EXPECT_EQ(record.host, "fail | faulted race");
   EXPECT_EQ(record.host_checked, "");
-  EXPECT_EQ(record.shrinks.nodes, 2);
-  EXPECT_EQ(record.shrinks.edges, 3);
+  EXPECT_EQ(record.shrinks, "nodes=2 edges=3");
   ASSERT_EQ(record.edits.size(), 1u);
   EXPECT_EQ(record.edits[0].search, " x + y\n");
   EXPECT_EQ(record.edits[0].replacement, " x - y\n");
@@ -170,6 +169,32 @@ TEST(Sources, EachMutantHasItsOwnNamespace) {
   EXPECT_EQ(count(batch.text, "namespace halfulp::gpu::HALFULP_BUILD {"), 0u);
   EXPECT_EQ(count(batch.text, "x - y"), 1u);
   EXPECT_EQ(count(batch.text, "long slice();"), 1u);
+}
+
+// The text of an entry point that is not the mutant's is not compiled, and its lines stay lines.
+TEST(Sources, OtherEntryPointsAreLeftOut) {
+  const std::string source =
+      "\nStatus add_a(const Arguments& arguments) {\n  return a();\n}\n"
+      "\nStatus helper(int n) {\n  return h();\n}\n"
+      "\nStatus add_b(const Arguments& arguments) {\n  return b();\n}\n// end\n";
+  const std::string only_a = only_entry(source, "add_a");
+  EXPECT_EQ(count(only_a, "a();"), 1u);
+  EXPECT_EQ(count(only_a, "h();"), 1u);
+  EXPECT_EQ(count(only_a, "b();"), 0u);
+  EXPECT_EQ(count(only_a, "\n"), count(source, "\n"));
+  EXPECT_TRUE(only_a.ends_with("// end\n"));
+  EXPECT_EQ(count(only_entry(source, "add_b"), "a();"), 0u);
+}
+
+TEST(Sources, BatchesShareTheMutants) {
+  std::vector<Record> records(3, only(kGood));
+  records[1].name = "second";
+  records[2].name = "third";
+  const Text first = batch_source("add_scalar", records, read_sample, {0, 2});
+  const Text last = batch_source("add_scalar", records, read_sample, {1, 2});
+  EXPECT_EQ(count(first.text, "x - y") + count(last.text, "x - y"), 3u);
+  EXPECT_EQ(count(first.text, "add_scalar_second {"), 0u);
+  EXPECT_EQ(count(last.text, "add_scalar_second {"), 3u);
 }
 
 TEST(Sources, OneRecordThatDoesNotApplyStopsTheBatch) {

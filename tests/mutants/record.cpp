@@ -139,11 +139,16 @@ void Parser::read_occurrence(const std::vector<std::string>& words) {
 }
 
 void Parser::read_shrinks(const std::vector<std::string>& words) {
-  const bool read = words.size() == 3 && words[1].starts_with("nodes=") &&
-                    words[2].starts_with("edges=") &&
-                    read_number(words[1].substr(6), record_.shrinks.nodes) &&
-                    read_number(words[2].substr(6), record_.shrinks.edges);
-  if (!read) fail("expected: shrinks nodes=3 edges=3");
+  std::string limits;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    std::int64_t most = 0;
+    const bool read = equals != std::string::npos && identifier(words[i].substr(0, equals)) &&
+                      read_number(words[i].substr(equals + 1), most);
+    if (!read) return fail("expected: shrinks nodes=3 edges=3");
+    limits += (i > 1 ? " " : "") + words[i];
+  }
+  set(record_.shrinks, words[0], limits);
 }
 
 void Parser::read_line(const std::string& line) {

@@ -17,7 +17,8 @@
 //   host, host-checked
 //             verdicts, separated by |, one of which the first killing case on that backend must
 //             have: `fail` or `faulted <kind>`. A backend that is not named cannot show the fault.
-//   shrinks   the most nodes and edges that the shrunk case may have; optional
+//   shrinks   the most that fields of the shrunk case may say; optional. nodes and edges are those
+//             of a graph, whatever describes it.
 //   - and +   the kernel's source is searched for the lines with -, which are replaced by those
 //             with +. Blanks and line breaks do not count. The search text must occur exactly once,
 //             in the kernel or in a header of gpu/kernels that it includes; after a line
@@ -39,11 +40,6 @@ struct Edit {
   int line = 0;  // of the record file
 };
 
-struct Shrinks {
-  std::int64_t nodes = -1;  // -1: nothing is asked
-  std::int64_t edges = -1;
-};
-
 struct Record {
   std::string operation;
   std::string kernel;
@@ -52,7 +48,7 @@ struct Record {
   std::string killer;
   std::string host;          // verdicts, empty: the backend cannot show the fault
   std::string host_checked;  // likewise
-  Shrinks shrinks;
+  std::string shrinks;       // "nodes=2 edges=1", or empty
   std::vector<Edit> edits;
   std::string file;
   int line = 0;
