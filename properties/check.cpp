@@ -78,12 +78,38 @@ void diagnose(const Setup& setup, const gpu::Problem& problem,
       problem, setup.numerics, outputs_of(worst, operand, index, results), {worst.output, index});
 }
 
+void add_reason(Judgement& judgement, const std::string& text) {
+  judgement.reason += (judgement.reason.empty() || text.empty() ? "" : "; ") + text;
+}
+
 // What a verdict does not cover.
 void note_unfinished_search(const Setup& setup, const gpu::Outcome& outcome, Judgement& judgement) {
   if (setup.schedule.order != gpu::Order::exhaustive || outcome.schedules_exhausted) return;
   if (judgement.verdict != Verdict::pass && judgement.verdict != Verdict::powerless) return;
-  judgement.reason += fmt::format("{}not every schedule: the search ended after {} launches",
-                                  judgement.reason.empty() ? "" : "; ", outcome.launches);
+  add_reason(judgement, fmt::format("not every schedule: the search ended after {} launches",
+                                    outcome.launches));
+}
+
+// Judges every element, the quickest way there is. What the outer check says of it.
+OuterCheck see_all(const Case& c, const Setup& setup, const gpu::Problem& problem,
+                   const std::vector<gpu::Outputs>& results, Judging& judging) {
+  constexpr Effort kLarge{.audited_one_in = 10'000, .failing_most = 1 << 14};
+  const Operation& operation = *setup.operation;
+  const reference::Sink see = [&](const reference::Rows& rows) { judging.see(rows); };
+  if (operation.exact_check != nullptr &&
+      operation.exact_check(c, problem, setup.numerics, results, see)) {
+    return {};
+  }
+  OuterCheck outer;
+  if (operation.outer != nullptr) {
+    judging.set_effort(kLarge);
+    outer = operation.outer(c, problem, setup.numerics, see);
+  }
+  if (!outer.streamed) {
+    judging.set_effort({});
+    operation.evaluate(problem, setup.numerics, see);
+  }
+  return outer;
 }
 
 // Runs the related problem of the case's law and compares. Leaves a judgement that already failed
@@ -155,11 +181,7 @@ Judgement judge(const Case& c, const JudgeOptions& options) {
     return judgement;
   }
   Judging judging(*setup.operation, numerics, problem, outcome.outputs, c.seed());
-  const reference::Sink see = [&](const reference::Rows& rows) { judging.see(rows); };
-  const ExactCheck exact_check = setup.operation->exact_check;
-  if (exact_check == nullptr || !exact_check(c, problem, numerics, outcome.outputs, see)) {
-    setup.operation->evaluate(problem, numerics, see);
-  }
+  const OuterCheck outer = see_all(c, setup, problem, outcome.outputs, judging);
   judging.finish(judgement);
   diagnose(setup, problem, outcome.outputs, judgement);
   if (judgement.verdict == Verdict::faulted) return judgement;
@@ -173,7 +195,8 @@ Judgement judge(const Case& c, const JudgeOptions& options) {
     check_law(c, setup, problem, outcome.outputs.front(), options, judgement);
   }
   note_unfinished_search(setup, outcome, judgement);
-  if (judgement.verdict == Verdict::pass && setup.operation->advise != nullptr &&
+  add_reason(judgement, outer.note);
+  if (judgement.verdict == Verdict::pass && !outer.streamed && setup.operation->advise != nullptr &&
       wants_advice(c, options)) {
     judgement.advice = advice(*setup.operation, numerics, problem, outcome.outputs);
   }

@@ -16,8 +16,6 @@ namespace halfulp::properties {
 
 namespace {
 
-constexpr std::int64_t kFailingEvaluated = 1 << 20;
-constexpr std::uint64_t kAuditBelow = ~std::uint64_t{0} / 100;  // of the hashes of elements
 constexpr std::size_t kWorst = 8;
 
 // The finaliser of SplitMix64: a bijection that mixes every bit.
@@ -73,7 +71,7 @@ bool Judging::audits(const Output& output, reference::Element element) const {
   if (element.index == output.audited) return true;
   const std::uint64_t key = seed_ ^ mixed(static_cast<std::uint64_t>(element.index) * 8 +
                                           static_cast<std::uint64_t>(element.output));
-  return mixed(key) < kAuditBelow;
+  return mixed(key) < ~std::uint64_t{0} / effort_.audited_one_in;
 }
 
 Judging::Seen Judging::read(const Output& output, reference::Element element,
@@ -145,7 +143,7 @@ void Judging::settle(Output& output, reference::Element element, const Expected&
     }
     return worst;
   };
-  if (rejected && output.failing_evaluated >= kFailingEvaluated &&
+  if (rejected && output.failing_evaluated >= effort_.failing_most &&
       !(worst_by(enclosure(expected)).ratio > worst_.front().error_over_bound)) {
     ++failed_;
     ++failing_left_out_;

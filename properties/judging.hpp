@@ -7,8 +7,9 @@
 // Evaluated again by Operation::exact, where they stream by: every element whose decision depends
 // on the reference's own error, every failing one, and an audit by the seed of 1% of the elements
 // and one of each output. Of more than 2^20 failing elements of one output, the rest is evaluated
-// only where it is worse than all before, and the reason says how many were. An exact answer that
-// contradicts the streamed one is a bug of the reference and ends in verdict faulted.
+// only where it is worse than all before, and the reason says how many were. (Effort: both are less
+// where exact answers take long.) An exact answer that contradicts the streamed one is a bug of the
+// reference and ends in verdict faulted.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,6 +22,12 @@
 
 namespace halfulp::properties {
 
+// How many elements are evaluated exactly beside the undecided ones.
+struct Effort {
+  std::uint64_t audited_one_in = 100;
+  std::int64_t failing_most = 1 << 20;  // of an output
+};
+
 class Judging {
  public:
   // Each entry of `results` is one distinct set of outputs of the same call; all of them are
@@ -28,6 +35,8 @@ class Judging {
   Judging(const Operation& operation, const gpu::Numerics& numerics, const gpu::Problem& problem,
           const std::vector<gpu::Outputs>& results, std::uint64_t seed);
 
+  // Of the elements that come.
+  void set_effort(const Effort& effort) { effort_ = effort; }
   void see(const reference::Rows& rows);
   // Fills verdict (pass, fail, powerless, or faulted for a bug of the reference), reason, worst and
   // counts.
@@ -66,6 +75,7 @@ class Judging {
   const gpu::Problem& problem_;
   const std::vector<gpu::Outputs>& results_;
   std::uint64_t seed_;
+  Effort effort_;
   reference::ExactAnswers exact_;  // made at the first element that needs it
   std::vector<Output> outputs_;
   Seen best_;  // the accepted element with the largest error over bound so far

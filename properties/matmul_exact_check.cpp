@@ -3,20 +3,14 @@
 
 #include <vector>
 
+#include "properties/matmul_rows.hpp"
 #include "properties/philox.hpp"
-#include "reference/format.hpp"
 #include "reference/freivalds.hpp"
 
 namespace halfulp::properties {
 namespace {
 
 constexpr std::uint32_t kStream = 0x46524549;  // far from those of operands and laws
-
-// Row i of every view of this kind starts here.
-const void* row_of(const reference::View& view, std::int64_t i) {
-  return static_cast<const char*>(view.data) +
-         i * view.stride[0] * (reference::traits(view.format).storage_bits / 8);
-}
 
 // The rows that are not a b exactly in one of the outputs; `applies` as in FreivaldsCheck.
 struct Rows {
@@ -38,19 +32,6 @@ Rows wrong_rows(const reference::Matmul& op, std::span<const reference::View> ou
     }
   }
   return rows;
-}
-
-// The answer of rows [first, last).
-void answer_rows(const reference::Matmul& op, std::int64_t first, std::int64_t last,
-                 const reference::Sink& sink) {
-  reference::Matmul part = op;
-  part.m = part.a.extent[0] = last - first;
-  part.a.data = row_of(op.a, first);
-  evaluate(part, [&](const reference::Rows& rows) {
-    reference::Rows moved = rows;
-    moved.first += first * op.n;
-    sink(moved);
-  });
 }
 
 }  // namespace
@@ -80,7 +61,7 @@ bool matmul_exact_check(const reference::Matmul& op, std::span<const reference::
     }
     std::int64_t last = i + 1;
     while (last < op.m && rows.wrong[static_cast<std::size_t>(last)]) ++last;
-    answer_rows(op, i, last, sink);
+    evaluate_rows(op, {.first = i, .count = last - i}, sink);
     i = last;
   }
   return true;

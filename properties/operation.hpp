@@ -74,6 +74,16 @@ using Diagnose = std::vector<std::string> (*)(const gpu::Problem&, const gpu::Nu
 using ExactCheck = bool (*)(const Case&, const gpu::Problem&, const gpu::Numerics&,
                             std::span<const gpu::Outputs> results, const reference::Sink&);
 
+// Streams what Evaluate does with a looser bound, for a case whose truth takes longer than anyone
+// waits: each element once, or nothing, and Evaluate is to be asked. `note` says which elements
+// were judged how, or why none was; empty: the case is none for this.
+struct OuterCheck {
+  bool streamed = false;
+  std::string note;
+};
+using Outer = OuterCheck (*)(const Case&, const gpu::Problem&, const gpu::Numerics&,
+                             const reference::Sink&);
+
 // Why a case takes its backend longer than anyone waits, by its sizes alone, so that it is so on
 // every machine; empty: it does not. Such a case is skipped.
 using Unsuitable = std::string (*)(const Case&);
@@ -96,6 +106,7 @@ struct Operation {
   // The same truth with a statistical bound, for advice (properties/advice.hpp). Optional.
   Evaluate advise = nullptr;
   ExactCheck exact_check = nullptr;  // optional
+  Outer outer = nullptr;             // optional
   // Cases with the same text have the same problem but for its settings, whatever the kernel
   // (properties/kept_problem.hpp). Optional.
   std::string (*inputs_key)(const Case&) = nullptr;

@@ -1,11 +1,9 @@
 // matmul by cuBLAS: its own choice of algorithm, fp32 sums that are never reduced in 16 bits. For
-// cuda alone. The library is loaded at the first call, so that programs start without it.
+// cuda alone.
 //
 // cuBLAS is told of columns where C has rows: C^T = B^T A^T. A matrix with neither rows nor columns
 // contiguous, or that repeats itself, is packed into a workspace first.
-#include <cublas_v2.h>
-#include <dlfcn.h>
-
+#include "gpu/cuda_cublas.cuh"
 #include "gpu/kernels/launch.hpp"
 #include "gpu/kernels/matmul.hpp"
 
@@ -14,65 +12,6 @@ namespace {
 
 constexpr std::int64_t kCublasWorkspaceBytes = std::int64_t{32} << 20;
 constexpr int kCublasPackBlock = 256;  // threads
-// The library of the version that the declarations are of.
-const std::string kCublasVersion = std::to_string(CUBLAS_VER_MAJOR);
-
-// The library, and this process's handle. `missing` says why there is none.
-struct Cublas {
-  std::string missing;
-  void* library = nullptr;
-  cublasHandle_t handle = nullptr;
-  decltype(&cublasCreate_v2) create = nullptr;
-  decltype(&cublasSetStream_v2) set_stream = nullptr;
-  decltype(&cublasSetWorkspace_v2) set_workspace = nullptr;
-  decltype(&cublasSetMathMode) set_math_mode = nullptr;
-  decltype(&cublasGemmEx_64) multiply = nullptr;
-  decltype(&cublasGetStatusString) text = nullptr;
-
-  template <class Function>
-  void find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    if (function == nullptr) missing = "libcublas has no " + std::string(name);
-  }
-  std::string error(const char* call, cublasStatus_t status) const {
-    if (status == CUBLAS_STATUS_SUCCESS) return {};
-    return std::string(call) + ": " + text(status);
-  }
-};
-
-// By the loader's rules, then where CUDA's installer puts it.
-void* open_cublas() {
-  const std::string name = "libcublas.so." + kCublasVersion;
-  for (const char* folder : {"", "/usr/local/cuda/lib64/"}) {
-    if (void* library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  return nullptr;
-}
-
-Cublas load_cublas() {
-  Cublas made;
-  made.library = open_cublas();
-  if (made.library == nullptr) {
-    const char* why = dlerror();
-    made.missing = "cannot load libcublas.so." + kCublasVersion + " (" +
-                   (why == nullptr ? "no reason given" : why) + "); install libcublas-" +
-                   kCublasVersion + "-0 of CUDA, or name its folder in LD_LIBRARY_PATH";
-    return made;
-  }
-  made.find("cublasCreate_v2", made.create);
-  made.find("cublasSetStream_v2", made.set_stream);
-  made.find("cublasSetWorkspace_v2", made.set_workspace);
-  made.find("cublasSetMathMode", made.set_math_mode);
-  made.find("cublasGemmEx_64", made.multiply);
-  made.find("cublasGetStatusString", made.text);
-  if (made.missing.empty()) made.missing = made.error("cublasCreate", made.create(&made.handle));
-  return made;
-}
-
-const Cublas& cublas() {
-  static const Cublas instance = load_cublas();
-  return instance;
-}
 
 // What cuBLAS is told of a matrix stored row by row, which it takes for its transpose.
 struct CublasOperand {

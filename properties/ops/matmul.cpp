@@ -13,6 +13,7 @@
 #include "properties/matmul_exact_check.hpp"
 #include "properties/matmul_generate.hpp"
 #include "properties/matmul_laws.hpp"
+#include "properties/matmul_outer_check.hpp"
 #include "properties/matmul_probe.hpp"
 #include "properties/matmul_schedule.hpp"
 #include "properties/operands.hpp"
@@ -177,6 +178,16 @@ bool exact_check(const Case& c, const gpu::Problem& problem, const gpu::Numerics
   return matmul_exact_check(op, outputs, c.seed(), sink);
 }
 
+OuterCheck outer(const Case& c, const gpu::Problem& problem, const gpu::Numerics& numerics,
+                 const reference::Sink& sink) {
+  const reference::Matmul op = translate(problem, numerics);
+  if (backend_of(c.text("backend")) != gpu::Backend::cuda || !needs_outer_check(op)) return {};
+  const auto product = [&](const gpu::RowsInDoubleSink& rows) {
+    return gpu::product_in_double(problem, rows);
+  };
+  return matmul_outer_check(op, product, c.seed(), sink);
+}
+
 struct TileWord {
   std::string_view word;
   std::uint64_t work = 0;  // products of one block of k
@@ -298,6 +309,7 @@ Operation matmul_operation() {
           .unsuitable = unsuitable,
           .advise = Truth<translate>::advisory_rows,
           .exact_check = exact_check,
+          .outer = outer,
           .inputs_key = inputs_key};
 }
 

@@ -17,6 +17,12 @@ Matmul in_any_order(Matmul op) {
   return op;
 }
 
+// More than the finite products of an element come to in magnitude.
+double finite_products(const Matmul& op) {
+  const int exponents = traits(op.a.format).exponent_max + traits(op.b.format).exponent_max;
+  return std::ldexp(static_cast<double>(op.k), exponents + 2);
+}
+
 View transposed(View view) {
   std::swap(view.extent[0], view.extent[1]);
   std::swap(view.stride[0], view.stride[1]);
@@ -38,10 +44,7 @@ MatmulGiven::MatmulGiven(const Matmul& op)
 
 MatmulAnswer MatmulGiven::answer(std::int64_t i, std::int64_t j, double value,
                                  double magnitude) const {
-  if (std::isinf(value)) {  // open or not by the finite products beside it
-    return answer_of_class(model_, value, kUnbounded);
-  }
-  if (std::isnan(value)) return answer_of_class(model_, value, 0);
+  if (!std::isfinite(value)) return answer_of_class(model_, value, finite_products(op_));
   const Line &row = rows_[size(i)], &column = columns_[size(j)];
   return answer_of(model_, row, column, {value, magnitude, 0}, row.quantum * column.quantum);
 }
