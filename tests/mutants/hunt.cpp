@@ -58,6 +58,10 @@ Kill hunt(properties::WorkerPool& pool, const properties::Pairing& pairing,
   return kill;
 }
 
+bool has_words(const properties::Case& c, std::string_view words) {
+  return has_words(c, split_words(words));
+}
+
 std::string verdict_words(const properties::Judgement& judgement) {
   std::string words(properties::name(judgement.verdict));
   if (judgement.verdict == properties::Verdict::faulted) {

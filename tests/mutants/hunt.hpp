@@ -34,6 +34,9 @@ struct Kill {
 Kill hunt(properties::WorkerPool& pool, const properties::Pairing& pairing,
           const HuntOptions& options);
 
+// Whether the case has all of them.
+bool has_words(const properties::Case& c, std::string_view words);
+
 // "pass", "fail", "faulted race"
 std::string verdict_words(const properties::Judgement& judgement);
 // Is the verdict one of those in "fail | faulted race"?
