@@ -62,8 +62,9 @@ Judgement timed(const std::string& line) {
   const auto start = std::chrono::steady_clock::now();
   const Judgement judgement = judge(parse(line).value);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  std::printf("%s\n  %s, %.2f s, %s; worst %.3f\n", line.c_str(), name(judgement.verdict).data(),
-              taken.count(), judgement.reason.c_str(), judgement.worst_error_over_bound);
+  std::printf("%s\n  %s, %.2f s (the kernel's launches %.2f s), %s; worst %.3f\n", line.c_str(),
+              name(judgement.verdict).data(), taken.count(), judgement.kernel_seconds,
+              judgement.reason.c_str(), judgement.worst_error_over_bound);
   return judgement;
 }
 
