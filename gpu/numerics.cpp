@@ -59,6 +59,7 @@ std::string describe(const Numerics& numerics) {
     if (numerics.partials == Partials::fixed) count = std::to_string(numerics.partials_most);
     field("partials", count + (numerics.partial_in_output ? ",output" : ",f32"));
   }
+  if (numerics.log2e_first) text += " log2e_first";
   if (numerics.weight_in_input) {
     field("weights", numerics.weight_sum_rounded ? "input,summed" : "input");
   }

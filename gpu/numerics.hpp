@@ -66,6 +66,8 @@ struct Numerics {
   bool partial_in_output = false;  // partial sums are rounded to the output's format; else to f32
 
   // Softmax of flash_attention. A weight is exp(score - maximum), before the division.
+  // exp2f: 2^(s log2 e - m log2 e), no weight exactly 1, rather than 2^((s - m) log2 e).
+  bool log2e_first = false;
   bool weight_in_input = false;     // weights are rounded to the input's format, then multiply v
   bool weight_sum_rounded = false;  // and the denominator adds the rounded ones
   bool rescaled = false;      // online: sums are rescaled at every tile of keys whose maximum grows

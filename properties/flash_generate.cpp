@@ -221,12 +221,9 @@ void choose_mask_layout(Choices& choose, MaskFamily family, Case& c) {
                                       {3, broadcast}}));
 }
 
-// The lowest fp32 number times log2 e is -infinity: of kernels that take 2^x little can be said.
+// The lowest fp32 number times log2 e is -infinity: little can be said of kernels that multiply it.
 bool overflows(const gpu::Kernel& kernel, const Case& c) {
-  const gpu::Exponential exponential = kernel.numerics.exponential;
-  const bool base_2 =
-      exponential == gpu::Exponential::exp2f || exponential == gpu::Exponential::exp2f_fast;
-  return base_2 && c.text("in") != "f16";
+  return kernel.numerics.log2e_first && c.text("in") != "f16";
 }
 
 void choose_mask(Choices& choose, const gpu::Kernel& kernel, const FlashTile& tile, Case& c) {

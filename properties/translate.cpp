@@ -113,6 +113,7 @@ reference::Arithmetic arithmetic(const gpu::Numerics& numerics, gpu::Format inpu
   result.operand_roundoff = operand_roundoff(numerics, input);
   result.division_roundings = numerics.division == gpu::Division::reciprocal ? 2.01 : 1;
   result.exponential = exponential(numerics.exponential);
+  result.exponential.log2e_first = numerics.log2e_first;
   result.weight = numerics.weight_in_input ? result.input : result.compute;
   result.weight_sum_rounded = numerics.weight_sum_rounded;
   result.rescale_lazy = numerics.rescale_lazy_bits * std::log(2.0);

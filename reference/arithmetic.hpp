@@ -9,8 +9,9 @@ namespace halfulp::reference {
 struct ExponentialModel {
   double ulps = 2;
   double ulps_slope = 0;
-  bool base_2 = false;   // computed as 2^(x log2 e), x log2 e rounded
-  bool flushes = false;  // results below the smallest normal may become zero
+  bool base_2 = false;       // computed as 2^(x log2 e), x log2 e rounded
+  bool log2e_first = false;  // of a difference x = s - m: 2^(s log2 e - m log2 e) [B24]
+  bool flushes = false;      // results below the smallest normal may become zero
 };
 
 enum class ClampNan : std::uint8_t { propagate, to_low, to_high, any };

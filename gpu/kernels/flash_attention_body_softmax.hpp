@@ -29,6 +29,8 @@ struct FlashSoftmax {
   }
 
   // Replaces scores by 2^(factor (score - maximum)), factor above 0. A closed key's score is -inf.
+  // The difference comes first: it is exactly 0 at the maximum, and the lowest number times log2 e
+  // would be -inf.
   // A NaN among the scores is not the maximum, but its weight is NaN.
   __device__ void weigh(float factor, FlashScores<Shape>& scores) {
     SIMT_UNROLL
@@ -43,8 +45,8 @@ struct FlashSoftmax {
         }
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
-        const float shift = finite_maximum(largest) * factor;
-        rescale[i][lower] = simt::exp2_approx(maximum[i][lower] * factor - shift);
+        const float subtracted = finite_maximum(largest);
+        rescale[i][lower] = simt::exp2_approx((maximum[i][lower] - subtracted) * factor);
         maximum[i][lower] = largest;
         float total = 0.0f;
         SIMT_UNROLL
@@ -52,7 +54,7 @@ struct FlashSoftmax {
           SIMT_UNROLL
           for (int e = 2 * lower; e < 2 * lower + 2; ++e) {
             float& score = scores.value[i][j][e];
-            score = simt::exp2_approx(fmaf(score, factor, -shift));
+            score = simt::exp2_approx((score - subtracted) * factor);
             total += score;
           }
         }

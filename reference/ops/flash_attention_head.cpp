@@ -104,6 +104,7 @@ AttentionModel::AttentionModel(const FlashAttention& op)
   check(op);
   const Arithmetic& arithmetic = op.arithmetic;
   base_2 = arithmetic.exponential.base_2;
+  log2e_first = base_2 && arithmetic.exponential.log2e_first;
   const double dim = std::max<double>(1, static_cast<double>(op.dim));
   if (op.scale != 0) {
     scale = op.scale;

@@ -111,7 +111,7 @@ double sum_of_weights(const AttentionModel& model, const RowWeights& row) {
 bool overflows(const AttentionModel& model, const HeadOperands& head, const RowWeights& row,
                std::int64_t channel, double numerator) {
   const double roundoff = model.values.operand_roundoff;
-  const double slack = row.exact && roundoff == 0 ? 1 : model.base_2 ? 1.4 : 1.01;
+  const double slack = row.exact && roundoff == 0 ? 1 : model.log2e_first ? 1.4 : 1.01;
   const double reach = slack * model.lazy_most;
   const double largest = head.channel_lines[size(channel)].largest;
   if (row.count * largest * reach < model.rounding.largest) return false;

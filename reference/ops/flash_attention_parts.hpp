@@ -44,6 +44,7 @@ struct AttentionModel {
   bool scale_exact = false;    // scaling rounds nothing
 
   bool base_2 = false;
+  bool log2e_first = false;
   double exp_ulps = 0;   // (k + 1/2) 2^-23
   double exp_slope = 0;  // for an argument of 1
   double exp_tiny = 0;   // of an exponential below the normal range, absolute

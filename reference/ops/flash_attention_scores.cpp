@@ -162,8 +162,8 @@ bool RowScores::score(const Line& q_line, std::span<const ProductSums> products,
     // Scaled after the products are summed, or q before it where there are no tensor cores.
     const double size = model_.tensor_core ? std::abs(scaled) : scale_size * sums.magnitude;
     double error = before + 0x1p-120;
-    if (!model_.scale_exact || model_.base_2) error += unit * size;
-    if (mask_[at] != 0) error += unit * (whole + (model_.base_2 ? std::abs(mask_[at]) : 0));
+    if (!model_.scale_exact || model_.log2e_first) error += unit * size;
+    if (mask_[at] != 0) error += unit * (whole + (model_.log2e_first ? std::abs(mask_[at]) : 0));
     dot_[at] = sums.sum;
     dot_exact_[at] = dot.bound == 0;
     scaled_[at] = scaled;
@@ -187,10 +187,12 @@ double RowScores::argument_error(const RowWeights& row, std::size_t at, double r
   const double score_error = score_error_[at];
   const double from_most = std::abs(scaled_[at] - scaled_at_most_);
   double factor = model_.scale_error;
-  if (model_.base_2 && mask_[at] != 0) factor += 1.25 * unit;
+  if (model_.log2e_first && mask_[at] != 0) factor += 1.25 * unit;
   const double argument = std::abs(row.argument[at]) + 2 * model_.lazy + score_error + error_most_;
-  double error = score_error + factor * from_most + (model_.base_2 ? 2.25 : 1) * unit * argument;
-  if (model_.base_2) {  // the maximum is multiplied by log2 e and rounded
+  // Scores that are scaled in the exponent alone: log2 e times the scale is rounded once more.
+  const double roundings = !model_.base_2 ? 1 : model_.log2e_first ? 2.25 : 3.25;
+  double error = score_error + factor * from_most + roundings * unit * argument;
+  if (model_.log2e_first) {  // the maximum is multiplied by log2 e and rounded
     const double own = std::abs(scaled_[at] + mask_[at]);
     const double most = std::abs(score_most_ + mask_most_);
     error += unit * (own + (1 + rescales) * (std::max(own, most) + model_.lazy));
@@ -254,7 +256,7 @@ void RowScores::find_units(RowWeights& row) {
   }
   const bool zero = equal && dot_[first] == 0 && mask_[first] == 0;
   const bool same = equal && (dot_[first] == 0 || model_.scale_exact || model_.tensor_core);
-  row.exact = units <= 0x1p24 && (model_.base_2 ? zero : units == 1 || same);
+  row.exact = units <= 0x1p24 && (model_.log2e_first ? zero : units == 1 || same);
   const bool to_one = model_.weight_nearest && weight_error < model_.weight_unit / 2;
   if (!row.exact && !to_one) return;
   for (std::size_t at = 0; at < row.open.size(); ++at) {
@@ -322,12 +324,12 @@ void RowScores::weigh(std::int64_t query, const double* q, const Line& q_line, K
     const double beyond = row.argument[at] > -1 ? 0 : row.argument[at];
     error_most_ = std::max(error_most_, score_error_[at] + beyond);
   }
-  if (model_.base_2 && !(model_.unit * (1 + model_.rescales) * size_most < kMaximumLost)) {
+  if (model_.log2e_first && !(model_.unit * (1 + model_.rescales) * size_most < kMaximumLost)) {
     row.kind = RowKind::unbounded;
     return;
   }
   row.rescale_roundings =
-      model_.base_2 ? model_.rescales : std::min(model_.rescales, row.count - 1);
+      model_.log2e_first ? model_.rescales : std::min(model_.rescales, row.count - 1);
   exponential_row(row.argument.data(), std::ssize(row.argument), row.weight.data());
   for (std::size_t at = 0; at < row.open.size(); ++at) {
     if (row.open[at] != 0) weigh_key(row, at);

@@ -185,12 +185,14 @@ TEST(FlashAttentionClasses, Overflow) {
   EXPECT_EQ(kind(early.op, 0, 0), "open");
 }
 
-// In base 2 large maxima are lost in rounding.
-TEST(FlashAttentionClasses, LargeScoresInBase2) {
+// Large maxima are lost in rounding where they are multiplied by log2 e.
+TEST(FlashAttentionClasses, LargeScoresWhereLog2eComesFirst) {
   Triple data;
   for (std::int64_t j = 0; j < 3; ++j) data.mask_at(0, 0, j) = -1e8f;
   EXPECT_EQ(kinds(data.op), ",,,");
   data.op.arithmetic.exponential.base_2 = true;
+  EXPECT_EQ(kinds(data.op), ",,,");
+  data.op.arithmetic.exponential.log2e_first = true;
   EXPECT_EQ(kinds(data.op), "open,open,,");
 }
 

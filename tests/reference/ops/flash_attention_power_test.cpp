@@ -19,6 +19,7 @@ FlashStyle tensor_core_style(std::int64_t keys) {
   declared.tensor_core = kHopper;
   declared.sum_order = SumOrder::contiguous;
   declared.exponential.base_2 = true;
+  declared.exponential.log2e_first = true;
   style.exponent = Exponent::fused;
   style.fma = style.online = true;
   style.exp_ulps = 2;

@@ -15,14 +15,14 @@ constexpr FlashSizes kSizes{1, 1, 2, 33, 4};
 // Kernels of one input format, 40 of them, on data that the test has set; `wanted` for a row and a
 // channel, in the output format.
 template <typename Wanted>
-void expect_bits(FlashData& data, bool base_2, Wanted wanted) {
+void expect_bits(FlashData& data, bool log2e_first, Wanted wanted) {
   Generator generator(7);
   const Format input = data.op.q.format;
   const Format output = input == Format::tf32 ? Format::fp32 : input;
   int kernels = 0;
   while (kernels < 40) {
     const FlashStyle style = random_flash_style(input, data.op.keys, generator);
-    if (style.declared().exponential.base_2 != base_2) continue;
+    if (style.declared().exponential.log2e_first != log2e_first) continue;
     if (style.declared().operand_roundoff > 0) continue;
     ++kernels;
     data.op.arithmetic = style.declared();
@@ -62,8 +62,8 @@ TEST_P(FlashAttentionProbes, OneOpenKey) {
               [&](std::int64_t, std::int64_t d) { return data.op.v.at(0, 0, open, d); });
 }
 
-// In base 2 the maximum's own weight may not be 1, but what it is off by is no output's bit.
-TEST(FlashAttentionProbe, OneOpenKeyInBase2) {
+// The maximum's own weight may not be 1, but what it is off by is no output's bit.
+TEST(FlashAttentionProbe, OneOpenKeyWhereLog2eComesFirst) {
   FlashData data(kSizes, Format::fp16);
   Generator generator(1);
   data.fill(FlashFill::normal, generator);
@@ -71,6 +71,7 @@ TEST(FlashAttentionProbe, OneOpenKeyInBase2) {
   for (int kernel = 0; kernel < 40; ++kernel) {
     data.op.arithmetic = random_flash_style(Format::fp16, kSizes.keys, generator).declared();
     data.op.arithmetic.exponential.base_2 = true;
+    data.op.arithmetic.exponential.log2e_first = true;
     data.op.arithmetic.output = Format::fp16;
     const Judged all = judged(data.op, 0, 4);
     for (std::size_t d = 0; d < 4; ++d) {
@@ -88,8 +89,8 @@ TEST_P(FlashAttentionProbes, EqualScoresOfValuesThatCancel) {
       data.set(data.op.v, 0, j, d, j + 1 == kSizes.keys ? 0 : j % 2 == 0 ? 1 : -1);
     }
   }
-  for (const bool base_2 : {false, true}) {
-    expect_bits(data, base_2, [](std::int64_t, std::int64_t) { return 0.0; });
+  for (const bool log2e_first : {false, true}) {
+    expect_bits(data, log2e_first, [](std::int64_t, std::int64_t) { return 0.0; });
   }
 }
 
@@ -106,13 +107,13 @@ TEST_P(FlashAttentionProbes, MeanOfAPowerOfTwo) {
     }
   }
   const Format output = GetParam() == Format::tf32 ? Format::fp32 : GetParam();
-  for (const bool base_2 : {false, true}) {
-    expect_bits(data, base_2,
+  for (const bool log2e_first : {false, true}) {
+    expect_bits(data, log2e_first,
                 [&](std::int64_t, std::int64_t d) { return round_to(output, sums[d] / 64); });
   }
 }
 
-// Of masks and products of q and k that are equal and exact, in base e.
+// Of masks and products of q and k that are equal and exact, where differences come first.
 TEST(FlashAttentionProbe, EqualScoresOfIntegers) {
   FlashData data({1, 1, 1, 32, 4}, Format::fp16);
   Generator generator(4);

@@ -97,6 +97,8 @@ float Kernel::weight(float score, float maximum, double push) {
   switch (style_.exponent) {
     case Exponent::scaled_difference:
       return exponential(multiply(add(score, -maximum), kLog2E), push);
+    case Exponent::raw_difference:
+      return exponential(multiply(add(score, -maximum), factor_), push);
     case Exponent::fused:
       return exponential(flushed(std::fma(score, factor_, -multiply(maximum, factor_))), push);
     case Exponent::unfused:
@@ -201,7 +203,7 @@ void Kernel::take(const std::vector<std::int64_t>& keys, State& state) {
       state.maximum != -kInfinity &&
       (!style_.online || largest - state.maximum <= lazy_ || largest == state.maximum);
   const bool rescaled = style_.online && state.maximum != -kInfinity;
-  if (!keep || (base_2() && rescaled)) {
+  if (!keep || (declared_.exponential.log2e_first && rescaled)) {
     const float next = keep ? state.maximum : largest;
     const float rescale = state.maximum == -kInfinity ? 0 : weight(state.maximum, next, 1);
     state.sum = multiply(state.sum, rescale);
@@ -242,8 +244,10 @@ std::vector<double> Kernel::run() {
   scale_ = scale;
   if (style_.exponent == Exponent::folded) scale_ = scale * kLog2E;
   factor_ = kLog2E;
-  if ((style_.exponent == Exponent::fused || style_.exponent == Exponent::unfused) && !masked_ &&
-      scale > 0) {
+  const bool in_exponent = style_.exponent == Exponent::fused ||
+                           style_.exponent == Exponent::unfused ||
+                           style_.exponent == Exponent::raw_difference;
+  if (in_exponent && !masked_ && scale > 0) {
     factor_ = scale * kLog2E;
     scale_ = 1;
   }
@@ -322,11 +326,14 @@ FlashStyle random_flash_style(Format input, std::int64_t keys, Generator& genera
     style.query_scaled = either();
   }
   style.exponent = static_cast<Exponent>(below(generator, static_cast<int>(Exponent::kinds)));
-  if (style.exponent == Exponent::fused || style.exponent == Exponent::unfused) {
+  if (style.exponent != Exponent::difference && style.exponent != Exponent::scaled_difference &&
+      style.exponent != Exponent::folded) {
     style.query_scaled = false;
   }
   ExponentialModel& model = declared.exponential;
   model.base_2 = style.exponent != Exponent::difference;
+  model.log2e_first = style.exponent == Exponent::fused || style.exponent == Exponent::unfused ||
+                      style.exponent == Exponent::folded;
   model.flushes = model.base_2 && either();
   if (!model.base_2 && either()) model.ulps_slope = 1.173;
   style.exp_ulps = static_cast<int>(model.ulps);

@@ -12,6 +12,7 @@ namespace halfulp::reference::simulated {
 enum class Exponent {
   difference,         // e^(s - m)
   scaled_difference,  // 2^((s - m) c)
+  raw_difference,     // the same, the scale a factor of c where there is no mask
   fused,              // 2^(fma(s, c, -(m c))), the scale a factor of c where there is no mask
   unfused,            // 2^(s c - m c), the same
   folded,             // 2^(s' - m'), s' = q k (scale c) + mask c
