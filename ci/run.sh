@@ -21,7 +21,13 @@ job_help() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$root/ci/run.sh"; }
 
 job_check() {
   need_packages
-  configure "$build_folder"
+  local options=()
+  # Without a device, CUDA's kernels would be compiled and not judged: that is for `test`.
+  if ! nvidia-smi -L >/dev/null 2>&1 && [[ $(cuda_option 2>/dev/null) == *ON ]]; then
+    say "no GPU here: building the host backends only"
+    options=(-DHALFULP_CUDA=OFF)
+  fi
+  configure "$build_folder" "${options[@]}"
   build "$build_folder" halfulp
   exec "$build_folder/bin/halfulp" check "$@"
 }
