@@ -14,9 +14,8 @@ std::vector<const gpu::Kernel*> timed_kernels(std::string_view operation, gpu::F
                                               const std::vector<std::string>& filters);
 
 // Matmul kernels that pass the filters beside cuBLAS, each at the quickest of a few settings: one
-// shape in every storage format, then 24 shapes, all kernels in f16 and `tile` in the other formats,
-// and each kernel's mean ratio over them.
-// Nothing where no kernel passes. Needs a usable device.
+// shape in every storage format, then 24 shapes, all kernels in f16 and `tile` in the others, and
+// each kernel's mean ratio over them. Nothing where no kernel passes. Needs a usable device.
 void bench_matmul(const Say& say, const std::vector<std::string>& filters);
 
 }  // namespace halfulp::properties
