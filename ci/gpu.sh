@@ -84,7 +84,7 @@ kernels=graph_attention,scatter_normalize/atomic_coo,scatter_normalize/gather_co
 step bench 'copy of' "$bin/halfulp" bench gpu --batch 64,1024 \
   --kernels "$kernels,scatter_normalize/gather_csc"
 step matmul '^mean ratio|^no ratio' timeout 120 "$bin/halfulp" bench gpu --kernels matmul
-step attention 'mask_mod.*prefix' timeout 120 "$bin/halfulp" bench gpu --kernels flash_attention
+step attention 'prefix_lm.*mask_mod' timeout 120 "$bin/halfulp" bench gpu --kernels flash_attention
 
 printf '\n%s\n' "$device; logs in $logs"
 printf '%-10s %-8s %7s  %s\n' step result time 'summary'
