@@ -2,6 +2,7 @@
 // channel), an additive mask where the kernel takes one, and out.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "properties/fields.hpp"
 #include "properties/fill.hpp"
@@ -12,6 +13,7 @@
 #include "properties/operands.hpp"
 #include "properties/ops/ops.hpp"
 #include "properties/parameters.hpp"
+#include "properties/setup.hpp"
 #include "properties/simplify.hpp"
 #include "properties/spec.hpp"
 
@@ -167,6 +169,24 @@ std::vector<std::uint64_t> weigh(const Case& c) {
   return weight;
 }
 
+// Kernels may keep a score of every pair of a query and a key; the host executor computes each of
+// them, some 2^29 products a second, and 2^26 where each access is checked.
+std::string unsuitable(const Case& c) {
+  double pairs = 1;
+  for (const char* field : {"batches", "heads", "queries", "keys"}) {
+    pairs *= static_cast<double>(c.integer(field));
+  }
+  if (pairs > 0x1p38) return "it has more than 2^38 pairs of a query and a key";
+  const gpu::Backend backend = backend_of(c.text("backend"));
+  if (backend == gpu::Backend::cuda) return {};
+  const double most = backend == gpu::Backend::host ? 0x1p31 : 0x1p28;
+  const double products = pairs * static_cast<double>(c.integer("dim"));
+  if (products <= most) return {};
+  return "q k^T has 2^" + std::to_string(std::ilogb(products)) + " products, and backend " +
+         std::string(gpu::name(backend)) + " takes up to 2^" + std::to_string(std::ilogb(most)) +
+         "; cuda takes them all";
+}
+
 Case generate(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random& random, int size) {
   return generate_flash_case(kernel, backend, random, size);
 }
@@ -189,7 +209,8 @@ Operation flash_attention_operation() {
           .shrinks = shrinks,
           .weight = weigh,
           .generate = generate,
-          .laws = flash_laws()};
+          .laws = flash_laws(),
+          .unsuitable = unsuitable};
 }
 
 }  // namespace halfulp::properties
