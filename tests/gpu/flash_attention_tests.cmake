@@ -9,6 +9,3 @@ halfulp_test(gpu_flash_attention_test SOURCES flash_attention_bind_test.cpp
 halfulp_test(gpu_flash_attention_mma_test SOURCES flash_attention_mma_test.cpp
   flash_attention_mask_mod_test.cpp
   LIBRARIES halfulp_flash_attention_problems)
-halfulp_test(gpu_flash_attention_cuda_test SOURCES flash_attention_cuda_test.cpp
-  flash_attention_mask_mod_cuda_test.cpp
-  LIBRARIES halfulp_flash_attention_problems LABELS gpu)

@@ -6,5 +6,3 @@ target_link_libraries(halfulp_matmul_problems PUBLIC halfulp_gpu)
 halfulp_test(gpu_matmul_tile_test SOURCES matmul_tile_test.cpp matmul_split_k_test.cpp
   LIBRARIES halfulp_matmul_problems)
 halfulp_test(gpu_matmul_streamk_test SOURCES matmul_streamk_test.cpp LIBRARIES halfulp_gpu)
-halfulp_test(gpu_matmul_cuda_test SOURCES matmul_cuda_test.cpp LIBRARIES halfulp_matmul_problems
-  LABELS gpu)
