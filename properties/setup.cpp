@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "properties/assert.hpp"
 
@@ -56,6 +57,16 @@ gpu::Format storage_of(std::string_view word) {
 
 bool built_for(const gpu::Kernel& kernel, gpu::Backend backend) {
   return kernel.entry[static_cast<std::size_t>(backend)] != nullptr;
+}
+
+// Some 2^29 products a second, and 2^26 of fp32 where each access is checked.
+std::string host_work_error(const Case& c, double products, std::string_view what) {
+  const gpu::Backend backend = backend_of(c.text("backend"));
+  if (backend == gpu::Backend::cuda) return {};
+  const double most = backend == gpu::Backend::host ? 0x1p31 : 0x1p28;
+  if (products <= most) return {};
+  return fmt::format("{} 2^{} products, and backend {} takes up to 2^{}; cuda takes them all", what,
+                     std::ilogb(products), gpu::name(backend), std::ilogb(most));
 }
 
 Setup set_up(const Case& c) {

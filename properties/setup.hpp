@@ -26,4 +26,8 @@ gpu::Format storage_of(std::string_view word);
 // Has the kernel an entry point for the backend?
 bool built_for(const gpu::Kernel& kernel, gpu::Backend backend);
 
+// Why a case is not for the host executor, or empty: `products` are all that a kernel multiplies,
+// and `what` begins the sentence ("its tiles hold").
+std::string host_work_error(const Case& c, double products, std::string_view what);
+
 }  // namespace halfulp::properties

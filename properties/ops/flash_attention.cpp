@@ -2,7 +2,6 @@
 // channel), an additive mask where the kernel takes one, and out.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "properties/fields.hpp"
 #include "properties/fill.hpp"
@@ -169,22 +168,15 @@ std::vector<std::uint64_t> weigh(const Case& c) {
   return weight;
 }
 
-// Kernels may keep a score of every pair of a query and a key; the host executor computes each of
-// them, some 2^29 products a second, and 2^26 where each access is checked.
+// Kernels may keep a score of every pair of a query and a key; the host executor computes them all.
 std::string unsuitable(const Case& c) {
   double pairs = 1;
   for (const char* field : {"batches", "heads", "queries", "keys"}) {
     pairs *= static_cast<double>(c.integer(field));
   }
   if (pairs > 0x1p38) return "it has more than 2^38 pairs of a query and a key";
-  const gpu::Backend backend = backend_of(c.text("backend"));
-  if (backend == gpu::Backend::cuda) return {};
-  const double most = backend == gpu::Backend::host ? 0x1p31 : 0x1p28;
   const double products = pairs * static_cast<double>(c.integer("dim"));
-  if (products <= most) return {};
-  return "q k^T has 2^" + std::to_string(std::ilogb(products)) + " products, and backend " +
-         std::string(gpu::name(backend)) + " takes up to 2^" + std::to_string(std::ilogb(most)) +
-         "; cuda takes them all";
+  return host_work_error(c, products, "q k^T has");
 }
 
 Case generate(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random& random, int size) {

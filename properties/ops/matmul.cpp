@@ -264,22 +264,15 @@ std::vector<std::string> diagnose(const gpu::Problem& problem, const gpu::Numeri
                           element);
 }
 
-// The host executor computes every element of every tile, those beyond the matrix too: some 2^29
-// products a second, and 2^26 of fp32 where each access is checked.
+// The host executor computes every element of every tile, those beyond the matrix too.
 std::string unsuitable(const Case& c) {
-  const gpu::Backend backend = backend_of(c.text("backend"));
-  if (backend == gpu::Backend::cuda) return {};
-  const double most = backend == gpu::Backend::host ? 0x1p31 : 0x1p28;
   TileSize tile = tile_of(c);
   const auto covered = [](std::int64_t extent, std::int64_t part) {
     return static_cast<double>((extent + part - 1) / part * part);
   };
   const double products = covered(c.integer("m"), tile.m) * covered(c.integer("n"), tile.n) *
                           covered(c.integer("k"), tile.k);
-  if (products <= most) return {};
-  return "its tiles hold 2^" + std::to_string(std::ilogb(products)) + " products, and backend " +
-         std::string(gpu::name(backend)) + " takes up to 2^" + std::to_string(std::ilogb(most)) +
-         "; cuda takes them all";
+  return host_work_error(c, products, "its tiles hold");
 }
 
 Case generate(const gpu::Kernel& kernel, gpu::Backend backend, const rc::Random& random, int size) {
