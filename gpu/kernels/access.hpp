@@ -6,10 +6,24 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "gpu/simt/simt.cuh"
 
 namespace halfulp::gpu::HALFULP_BUILD {
+
+// Storage of tf32: the bits of a float, of which a tensor core ignores the lowest 13.
+struct Tf32 {
+  float value;
+};
+
+// The type that holds an element's bits.
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
+
+// The type of the elements of an output.
+template <class T>
+using OutputOf = std::conditional_t<std::is_same_v<T, Tf32>, float, T>;
 
 __device__ inline float to_float(float x) { return x; }
 __device__ inline float to_float(__half x) { return __half2float(x); }
@@ -28,6 +42,18 @@ __device__ inline __half from_float<__half>(float x) {
 template <>
 __device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
+}
+
+// Two neighbours at once, at an address that is a multiple of their size.
+__device__ inline void store_pair(float* to, float x, float y) {
+  simt::store_vector(to, make_float2(x, y));
+}
+template <class T>
+__device__ inline void store_pair(T* to, float x, float y) {
+  const T pair[2] = {from_float<T>(x), from_float<T>(y)};
+  unsigned bits;
+  memcpy(&bits, pair, sizeof bits);
+  *reinterpret_cast<unsigned*>(to) = bits;
 }
 
 // Elements in one 16-byte access.

@@ -34,6 +34,8 @@ __device__ inline float additive_at(const AdditiveMask& mask, const FlashHead& a
   return to_float(static_cast<const T*>(mask.data)[offset]);
 }
 
+inline constexpr float kLog2E = 1.44269504f;
+
 // The score of a closed key, and the maximum of none.
 __device__ inline float closed_score() { return -__int_as_float(0x7f800000); }
 

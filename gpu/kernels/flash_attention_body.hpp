@@ -147,7 +147,7 @@ template <class Shape>
 __device__ inline void store_rows(const FlashAttention& g, const FlashHead& head,
                                   FlashWarp<Shape>& warp) {
   using T = typename Shape::Element;
-  using Output = std::conditional_t<std::is_same_v<T, Tf32>, float, T>;
+  using Output = OutputOf<T>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   float inverse[Shape::kRowTiles][2];
   SIMT_UNROLL
@@ -170,7 +170,7 @@ __device__ inline void store_rows(const FlashAttention& g, const FlashHead& head
     const float b = factor == 0.0f ? 0.0f : y * factor;
     Output* to = out + (row * g.out.stride[2] + channel);
     if (g.out.aligned && channel + 1 < channels) {
-      flash_store_pair(to, a, b);
+      store_pair(to, a, b);
     } else {
       to[0] = from_float<Output>(a);
       if (channel + 1 < channels) to[1] = from_float<Output>(b);

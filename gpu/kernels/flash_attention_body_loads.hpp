@@ -7,33 +7,11 @@
 // Part of a kernel's translation unit, like access.hpp.
 #pragma once
 #include <cstdint>
-#include <type_traits>
 
 #include "gpu/kernels/flash_attention_access.hpp"
 #include "gpu/simt/simt.cuh"
 
 namespace halfulp::gpu::HALFULP_BUILD {
-
-// Storage of tf32: the bits of a float, of which a tensor core ignores the lowest 13.
-struct Tf32 {
-  float value;
-};
-
-// Two neighbours at once, at an address that is a multiple of their size.
-__device__ inline void flash_store_pair(float* to, float x, float y) {
-  simt::store_vector(to, make_float2(x, y));
-}
-template <class T>
-__device__ inline void flash_store_pair(T* to, float x, float y) {
-  const T pair[2] = {from_float<T>(x), from_float<T>(y)};
-  unsigned bits;
-  memcpy(&bits, pair, sizeof bits);
-  *reinterpret_cast<unsigned*>(to) = bits;
-}
-
-// The type that holds bits of an element in memory.
-template <class T>
-using FlashBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
 
 template <class T, int kWidth>
 struct FlashRows {
@@ -51,7 +29,7 @@ struct FlashRows {
 template <class T, int kWidth, int kBatch>
 class FlashCopier {
   using Rows = FlashRows<T, kWidth>;
-  using Bits = FlashBits<T>;
+  using Bits = BitsOf<T>;
 
  public:
   // blockDim.x is a multiple of kRowChunks.
@@ -146,7 +124,7 @@ class FlashMaskTile {
     } else if (single()) {
       copy_elements<std::uint32_t>(first, keys);
     } else {
-      copy_elements<FlashBits<T>>(first, keys);
+      copy_elements<BitsOf<T>>(first, keys);
     }
   }
 

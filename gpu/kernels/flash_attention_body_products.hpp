@@ -12,6 +12,7 @@
 
 #include "gpu/kernels/flash_attention_body_loads.hpp"
 #include "gpu/kernels/flash_attention_mma.hpp"
+#include "gpu/kernels/tensor_core.hpp"
 
 namespace halfulp::gpu::HALFULP_BUILD {
 
@@ -40,19 +41,6 @@ struct FlashShape {
   using Part = FlashRows<T, kPartWidth>;
   using MaskTile = FlashMaskTile<T, kWarpRows, kKeys>;
 };
-
-__device__ inline void flash_mma(__half, float (&d)[4], const unsigned (&a)[4], unsigned b0,
-                                 unsigned b1) {
-  simt::mma_m16n8k16_f16(d, a, {b0, b1});
-}
-__device__ inline void flash_mma(__nv_bfloat16, float (&d)[4], const unsigned (&a)[4], unsigned b0,
-                                 unsigned b1) {
-  simt::mma_m16n8k16_bf16(d, a, {b0, b1});
-}
-__device__ inline void flash_mma(Tf32, float (&d)[4], const unsigned (&a)[4], unsigned b0,
-                                 unsigned b1) {
-  simt::mma_m16n8k8_tf32(d, a, {b0, b1});
-}
 
 template <class Shape>
 struct FlashScores {
@@ -145,8 +133,8 @@ __device__ __forceinline__ void add_scores(int number, const unsigned char* part
       simt::ldmatrix_x4(b, part + Shape::Part::offset(key, 2 * step + lane / 8 % 2));
       SIMT_UNROLL
       for (int i = 0; i < Shape::kRowTiles; ++i) {
-        flash_mma(typename Shape::Element{}, scores.value[i][2 * pair], a[i], b[0], b[1]);
-        flash_mma(typename Shape::Element{}, scores.value[i][2 * pair + 1], a[i], b[2], b[3]);
+        mma(typename Shape::Element{}, scores.value[i][2 * pair], a[i], {b[0], b[1]});
+        mma(typename Shape::Element{}, scores.value[i][2 * pair + 1], a[i], {b[2], b[3]});
       }
     }
   }
@@ -226,8 +214,8 @@ __device__ inline void add_values(const unsigned char* part, const FlashWeights<
       load_values<Shape>(part, step, 16 * pair, b);
       SIMT_UNROLL
       for (int i = 0; i < Shape::kRowTiles; ++i) {
-        flash_mma(typename Shape::Element{}, product[i][0], weights.value[i][step], b[0], b[1]);
-        flash_mma(typename Shape::Element{}, product[i][1], weights.value[i][step], b[2], b[3]);
+        mma(typename Shape::Element{}, product[i][0], weights.value[i][step], {b[0], b[1]});
+        mma(typename Shape::Element{}, product[i][1], weights.value[i][step], {b[2], b[3]});
       }
     }
     for_each_pair(product, [&](int i, int lower, int j, float& x, float& y) {

@@ -7,8 +7,6 @@
 
 namespace halfulp::gpu::HALFULP_BUILD {
 
-inline constexpr float kLog2E = 1.44269504f;
-
 // Each thread sums its own columns; the four threads of a row have its maximum in common.
 template <class Shape>
 struct FlashSoftmax {

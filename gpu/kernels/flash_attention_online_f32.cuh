@@ -10,7 +10,6 @@
 namespace halfulp::gpu::HALFULP_BUILD {
 
 inline constexpr std::int64_t kFlashOnlineTileDefault = 1;
-inline constexpr float kFlashLog2E = 1.44269504f;
 
 template <int kQueries, int kKeys>
 struct FlashOnline {
@@ -166,12 +165,12 @@ __device__ inline void flash_online_weights(const float (&score)[4][4], int coun
       maximum = Tile::over_row(maximum, [](float x, float y) { return fmaxf(x, y); });
     }
     const float subtracted = finite_maximum(maximum);
-    shrink[i] = exp2f((rows.maximum[i] - subtracted) * kFlashLog2E);
+    shrink[i] = exp2f((rows.maximum[i] - subtracted) * kLog2E);
     rows.maximum[i] = maximum;
     rows.sum[i] *= shrink[i];
     SIMT_UNROLL
     for (int j = 0; j < 4; ++j) {
-      const float weight = exp2f((score[i][j] - subtracted) * kFlashLog2E);
+      const float weight = exp2f((score[i][j] - subtracted) * kLog2E);
       rows.sum[i] += weight;
       weights[Tile::row(i) * Tile::kWeightPitch + Tile::column(j)] = weight;
     }

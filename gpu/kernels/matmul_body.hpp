@@ -14,9 +14,6 @@
 // from its beginning to its end; all threads of the block begin and end it together. k_begin is a
 // multiple of kK. Sizes are in elements.
 #pragma once
-#include <cstring>
-#include <type_traits>
-
 #include "gpu/kernels/access.hpp"
 #include "gpu/kernels/launch.hpp"
 #include "gpu/kernels/matmul_body_fma.hpp"
@@ -39,22 +36,6 @@ template <int kM, int kN, int kK>
 struct MatmulBody<float, kM, kN, kK> : MatmulBodyFma<kM, kN, matmul_tile_k<float>(kK)> {
   static constexpr int kTileM = kM, kTileN = kN, kTileK = matmul_tile_k<float>(kK);
 };
-
-// The type of C's elements.
-template <class T>
-using MatmulOutput = std::conditional_t<std::is_same_v<T, Tf32>, float, T>;
-
-// Two neighbours at once, at an address that is a multiple of their size.
-__device__ inline void store_pair(float* to, float x, float y) {
-  simt::store_vector(to, make_float2(x, y));
-}
-template <class T>
-__device__ inline void store_pair(T* to, float x, float y) {
-  const T pair[2] = {from_float<T>(x), from_float<T>(y)};
-  unsigned bits;
-  memcpy(&bits, pair, sizeof bits);
-  *reinterpret_cast<unsigned*>(to) = bits;
-}
 
 // What lies inside of C of a tile of it.
 template <class Output>
@@ -101,7 +82,7 @@ __device__ inline void store_tile_chunks(const MatmulCorner<Output>& to,
 template <class T, class Body>
 __device__ inline void store_tile(const Matmul& g, std::int64_t row0, std::int64_t column0,
                                   typename Body::Accumulators& sums) {
-  using Output = MatmulOutput<T>;
+  using Output = OutputOf<T>;
   const std::int64_t pitch = g.c.stride[0];
   Output* c = static_cast<Output*>(g.c.data) + row0 * pitch + column0;
   const auto rows = static_cast<int>(min(g.m - row0, std::int64_t{Body::kTileM}));

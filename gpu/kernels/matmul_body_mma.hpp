@@ -4,21 +4,9 @@
 #include <cstdint>
 
 #include "gpu/kernels/matmul_loads.hpp"
+#include "gpu/kernels/tensor_core.hpp"
 
 namespace halfulp::gpu::HALFULP_BUILD {
-
-__device__ inline void matmul_mma(__half, float (&d)[4], const unsigned (&a)[4],
-                                  const unsigned (&b)[2]) {
-  simt::mma_m16n8k16_f16(d, a, b);
-}
-__device__ inline void matmul_mma(__nv_bfloat16, float (&d)[4], const unsigned (&a)[4],
-                                  const unsigned (&b)[2]) {
-  simt::mma_m16n8k16_bf16(d, a, b);
-}
-__device__ inline void matmul_mma(Tf32, float (&d)[4], const unsigned (&a)[4],
-                                  const unsigned (&b)[2]) {
-  simt::mma_m16n8k8_tf32(d, a, b);
-}
 
 // How a block's warps share a tile.
 struct MatmulWarps {
@@ -208,7 +196,7 @@ struct MatmulBodyMma {
     for (int j = 0; j < kFragmentsB; ++j) {
       SIMT_UNROLL
       for (int i = 0; i < kFragmentsA; ++i) {
-        matmul_mma(T{}, sums.value[i][j], x.a[i], x.b[j]);
+        mma(T{}, sums.value[i][j], x.a[i], x.b[j]);
       }
     }
   }

@@ -11,17 +11,12 @@
 // Part of a kernel's translation unit, like access.hpp.
 #pragma once
 #include <cstdint>
-#include <type_traits>
 
+#include "gpu/kernels/access.hpp"
 #include "gpu/kernels/matmul.hpp"
 #include "gpu/simt/simt.cuh"
 
 namespace halfulp::gpu::HALFULP_BUILD {
-
-// Storage of tf32: the bits of a float, of which a tensor core ignores the lowest 13.
-struct Tf32 {
-  float value;
-};
 
 template <class T, int kMn, int kK, bool kInnerK>
 struct MatmulLayout {
@@ -139,7 +134,7 @@ class MatmulCopier {
 template <class T, int kMn, int kK, int kThreads>
 __device__ inline void matmul_copy_elements(const MatmulSide& side, bool along_k, std::int64_t mn0,
                                             std::int64_t k0, int left_k, unsigned char* tile) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
+  using Bits = BitsOf<T>;
   using Layout = MatmulLayout<T, kMn, kK, true>;
   constexpr int kWarps = kThreads / 32;
   constexpr int kGroup = 4;

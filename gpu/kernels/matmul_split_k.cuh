@@ -63,9 +63,8 @@ Status matmul_split_k(const Arguments& arguments) {
     launcher.launch(matmul_split_k_kernel<T, Body>,
                     LaunchShape{blocks, Body::kThreads, Body::kSharedBytes}, g, tiles, splits);
     const std::int64_t segments = (g.n + kMatmulSplitKBlock - 1) / kMatmulSplitKBlock;
-    launcher.launch(matmul_split_k_sum_kernel<MatmulOutput<T>>,
-                    launcher.blocks("c", g.m * segments, 1), kMatmulSplitKBlock, g, splits,
-                    segments);
+    launcher.launch(matmul_split_k_sum_kernel<OutputOf<T>>, launcher.blocks("c", g.m * segments, 1),
+                    kMatmulSplitKBlock, g, splits, segments);
   });
   return launcher.status();
 }

@@ -81,7 +81,7 @@ __device__ inline void streamk_workspace_keep(const MatmulStreamk& work, float* 
                                               typename Body::Accumulators& sums) {
   const std::int64_t place = streamk_workspace_place(blockIdx.x, segment.owns_first());
   float* mine = streamk_share<Body>(parts, place);
-  streamk_visit<T, Body>(work, segment.tile, sums, [&](int index, MatmulOutput<T>*, float sum) {
+  streamk_visit<T, Body>(work, segment.tile, sums, [&](int index, OutputOf<T>*, float sum) {
     mine[index * Body::kThreads] = sum;
   });
 }
@@ -95,7 +95,7 @@ __device__ inline void streamk_workspace_sum(const MatmulStreamk& work, float* p
   for (std::int64_t i = 0; i < segment.contributors; ++i) {
     const std::int64_t place = streamk_workspace_place(segment.program_first + i, i == 0);
     const float* part = streamk_share<Body>(parts, place);
-    streamk_visit<T, Body>(work, segment.tile, sums, [&](int index, MatmulOutput<T>*, float& sum) {
+    streamk_visit<T, Body>(work, segment.tile, sums, [&](int index, OutputOf<T>*, float& sum) {
       sum += part[index * Body::kThreads];
     });
   }
@@ -105,7 +105,7 @@ template <class T, class Body>
 __global__ void __launch_bounds__(Body::kThreads)
     matmul_streamk_kernel(const __grid_constant__ MatmulStreamk work, StreamkFixup fixup,
                           StreamkMemory memory) {
-  constexpr bool kOutputSums = sizeof(MatmulOutput<T>) == 4;
+  constexpr bool kOutputSums = sizeof(OutputOf<T>) == 4;
   streamk_run<Body>(work, [&](const MatmulSegment& segment, typename Body::Accumulators& sums) {
     std::uint32_t* lock = memory.locks + segment.tile;
     bool store = !segment.shared();
@@ -157,13 +157,13 @@ void matmul_streamk_launch(const Arguments& arguments, Launcher& launcher, const
   const auto kernel = matmul_streamk_kernel<T, Body>;
   const StreamkPlan plan = streamk_plan<Body>(arguments, launcher, g, kernel);
   const std::int64_t shared = plan.tiles.blocks;
-  const bool rounds = fixup == StreamkFixup::atomic && sizeof(MatmulOutput<T>) != 4;
+  const bool rounds = fixup == StreamkFixup::atomic && sizeof(OutputOf<T>) != 4;
   const bool zeroes = fixup == StreamkFixup::atomic || fixup == StreamkFixup::atomic_half;
   if (fixup == StreamkFixup::lock && plan.asked > plan.resident) {
     launcher.refuse("programs", std::to_string(plan.asked) + " programs wait for each other, " +
                                     std::to_string(plan.resident) + " can be resident");
   }
-  if (fixup == StreamkFixup::atomic_half && sizeof(MatmulOutput<T>) == 4) {
+  if (fixup == StreamkFixup::atomic_half && sizeof(OutputOf<T>) == 4) {
     launcher.refuse("c", "format " + std::string(name(g.storage)) + ", needs f16 or bf16");
   }
   StreamkMemory memory;

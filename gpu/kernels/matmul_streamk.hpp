@@ -32,7 +32,7 @@ __device__ inline void streamk_visit(const MatmulStreamk& work, std::int64_t til
   const MatmulTile at = work.tiles.at(tile);
   const std::int64_t row0 = at.row * Body::kTileM;
   const std::int64_t column0 = at.column * Body::kTileN;
-  auto* corner = static_cast<MatmulOutput<T>*>(g.c.data) + row0 * g.c.stride[0] + column0;
+  auto* corner = static_cast<OutputOf<T>*>(g.c.data) + row0 * g.c.stride[0] + column0;
   const auto rows = static_cast<int>(min(g.m - row0, std::int64_t{Body::kTileM}));
   const auto columns = static_cast<int>(min(g.n - column0, std::int64_t{Body::kTileN}));
   int index = 0;
@@ -54,8 +54,8 @@ __device__ inline void streamk_store(const MatmulStreamk& work, std::int64_t til
 template <class T, class Body>
 __device__ inline void streamk_add(const MatmulStreamk& work, std::int64_t tile,
                                    typename Body::Accumulators& sums) {
-  streamk_visit<T, Body>(work, tile, sums, [](int, MatmulOutput<T>* c, float sum) {
-    atomicAdd(c, from_float<MatmulOutput<T>>(sum));
+  streamk_visit<T, Body>(work, tile, sums, [](int, OutputOf<T>* c, float sum) {
+    atomicAdd(c, from_float<OutputOf<T>>(sum));
   });
 }
 
@@ -70,7 +70,7 @@ template <class T, class Body>
 __device__ inline void streamk_add_sums(const MatmulStreamk& work, float* workspace,
                                         std::int64_t tile, typename Body::Accumulators& sums) {
   float* share = streamk_share<Body>(workspace, tile);
-  streamk_visit<T, Body>(work, tile, sums, [&](int index, MatmulOutput<T>*, float sum) {
+  streamk_visit<T, Body>(work, tile, sums, [&](int index, OutputOf<T>*, float sum) {
     atomicAdd(share + index * Body::kThreads, sum);
   });
 }
@@ -119,8 +119,8 @@ __global__ void __launch_bounds__(Body::kThreads)
   const float* share = streamk_share<Body>(sums, blockIdx.x);
   typename Body::Accumulators unused;
   Body::clear(unused);
-  streamk_visit<T, Body>(work, blockIdx.x, unused, [&](int index, MatmulOutput<T>* c, float) {
-    *c = from_float<MatmulOutput<T>>(share[index * Body::kThreads]);
+  streamk_visit<T, Body>(work, blockIdx.x, unused, [&](int index, OutputOf<T>* c, float) {
+    *c = from_float<OutputOf<T>>(share[index * Body::kThreads]);
   });
 }
 
