@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <deque>
 
 #include "properties/assert.hpp"
@@ -35,12 +36,22 @@ std::string canonical_integer(const Field& field, std::string_view text) {
   return in_range ? std::to_string(*value) : std::string();
 }
 
+// A number other than 0 that fp32 takes for 0.
+bool underflows(std::string_view text) {
+  float value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc::result_out_of_range || rest != end) return false;
+  return std::fabs(std::strtod(std::string(text).c_str(), nullptr)) < 1;  // else it overflows
+}
+
 std::string canonical_real(const Field& field, std::string_view text) {
   float value = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || rest != end || !std::isfinite(value)) return {};
   if (value < field.low || value > field.high) return {};
+  if (value == 0) value = 0;  // -0 has no spelling of its own
   std::array<char, 64> buffer{};
   const auto last = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
   std::string shortest(buffer.data(), last);
@@ -185,6 +196,8 @@ std::string canonical_value(const Field& field, std::string_view text, std::stri
   }
   if (value.empty()) {
     error = std::string(field.name) + "=" + shown(text) + ": expected " + accepted(field);
+    const bool lost = field.kind == FieldKind::real && underflows(text);
+    if (lost) error += "; fp32 takes this one for 0";
   }
   return value;
 }

@@ -32,7 +32,8 @@ struct Scene {
   bool flash = false;                   // flash_attention, which also has:
   std::int64_t queries = 0, keys = 0;   //
   std::int64_t tile_keys = 1;           //   keys of one of the kernel's tiles
-  int scale_exponent = 0;               //   2^this <= scale < 2^(this + 1)
+  int scale_exponent = 0;               //   2^this <= |scale| < 2^(this + 1)
+  bool scale_negative = false;          //   larger products make smaller scores
   std::vector<Quantity> quantities;     // the problem's floating-point inputs, in order
   std::vector<std::int64_t> outer;      // the outermost extent of each
   const Graph* graph = nullptr;         // nullptr: vector_add, matmul

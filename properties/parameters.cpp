@@ -25,19 +25,21 @@ const gpu::Parameter* find(const gpu::Kernel& kernel, std::string_view name) {
   return nullptr;
 }
 
-std::string names(const gpu::Kernel& kernel) {
+std::string unknown(const gpu::Kernel& kernel, std::string_view name) {
   std::vector<std::string_view> found;
   for (const gpu::Parameter& parameter : kernel.parameters) found.push_back(parameter.name);
-  return found.empty() ? "no launch parameters" : "only " + join(found, ", ");
+  if (found.empty()) return " takes no launch parameters";
+  return " has no parameter " + std::string(name) + "; it takes " + join(found, ", ");
 }
 
 std::string error_of(const gpu::Kernel& kernel, const Field& field, const Case& c) {
   const std::string_view value = c.text(field.name);
   if (value == field.fallback) return {};
-  const std::string start =
-      std::string(field.name) + "=" + shown(value) + ": " + std::string(kernel.name) + " takes ";
+  const std::string whose =
+      std::string(field.name) + "=" + shown(value) + ": " + std::string(kernel.name);
   const gpu::Parameter* parameter = find(kernel, field.name);
-  if (parameter == nullptr) return start + names(kernel);
+  if (parameter == nullptr) return whose + unknown(kernel, field.name);
+  const std::string start = whose + " takes ";
   if (!parameter->words.empty()) {
     const auto& words = parameter->words;
     if (std::ranges::find(words, value) != words.end()) return {};
