@@ -32,7 +32,7 @@ std::uint64_t tiles(const Scene& scene) {
   return scene.keys == 0 ? 0 : tile_of(scene, static_cast<std::uint64_t>(scene.keys) - 1) + 1;
 }
 
-// scale * q * k: the powers of two that q and k carry beside their numbers, so that scores are the
+// |scale| * q * k: the powers of two that q and k carry beside their numbers, so that scores are the
 // product of these numbers times 2^`exponent`, or up to twice that. q carries most: k holds more
 // numbers.
 int query_exponent(const Scene& scene, int exponent = 0) {
@@ -90,7 +90,8 @@ std::uint64_t carried(const Scene& scene, Quantity quantity, const Place& place,
     return normal(scene.format, draw(scene, quantity, place), quantity == Quantity::k ? -1 : 0);
   }
   if (quantity == Quantity::q) {
-    return number(scene.format, 1, query_exponent(scene, level.exponent));
+    const int sign = scene.scale_negative ? -1 : 1;  // so that scores have that of the level
+    return number(scene.format, sign, query_exponent(scene, level.exponent));
   }
   return number(scene.format, level.significand, key_exponent(scene, level.exponent));
 }

@@ -84,7 +84,7 @@ std::string argument_error(const Family& family, const Spec& spec) {
   for (const std::string& argument : spec.arguments) {
     const auto value = parse_integer(argument);
     if (!value || *value < family.low || *value > family.high) {
-      return start + " takes numbers" + range();
+      return start + " takes numbers" + range() + ", not " + shown(argument);
     }
     values.push_back(*value);
   }

@@ -27,9 +27,9 @@ const gpu::Kernel& kernel_of(const Case& c) {
   return *kernel;
 }
 
-// floor(log2(scale)); of 1/sqrt(dim) where scale is 0.
+// floor(log2(|scale|)); of 1/sqrt(dim) where scale is 0.
 int scale_exponent(double scale, std::int64_t dim) {
-  if (scale > 0) return std::ilogb(scale);
+  if (scale != 0) return std::ilogb(scale);
   return -(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(dim - 1))) + 1) / 2;
 }
 
@@ -117,6 +117,7 @@ Scene scene_of(const Case& c) {
   scene.keys = c.integer("keys");
   scene.tile_keys = flash_tile(c).keys;
   scene.scale_exponent = scale_exponent(c.real("scale"), scene.dim);
+  scene.scale_negative = c.real("scale") < 0;
   scene.quantities = {Quantity::q, Quantity::k, Quantity::v};
   scene.outer.assign(3, c.integer("batches"));
   return scene;

@@ -42,9 +42,9 @@ constexpr std::array kFields{
     Field{.name = "scale",
           .kind = FieldKind::real,
           .fallback = "0",
-          .low = 0,
+          .low = -10000,
           .high = 10000,
-          .help = "factor of q k; 0: 1/sqrt(dim)"},
+          .help = "factor of q k, of either sign; 0: 1/sqrt(dim)"},
     Field{.name = "mask",
           .kind = FieldKind::spec,
           .fallback = "none",
@@ -141,6 +141,7 @@ std::vector<Case> shrinks(const Case& c) {
   propose(cases, c, "mask_layout", "dense");
   propose(cases, c, "mask_in", "f32");
   propose(cases, c, "scale", "0");
+  if (c.real("scale") < 0) propose(cases, c, "scale", std::string(c.text("scale").substr(1)));
   const std::vector<TileWord> tiles = tile_words(c);
   for (std::size_t i = 0; i < tiles.size() && i < tile_weight(c); ++i) {
     propose(cases, c, "tile", std::string(tiles[i].word));
@@ -161,7 +162,7 @@ std::vector<std::uint64_t> weigh(const Case& c) {
       static_cast<std::uint64_t>(mask.arguments[0] + mask.arguments[1]),
       static_cast<std::uint64_t>(c.text("mask_layout") == "dense" ? 0 : 1),
       static_cast<std::uint64_t>(c.text("mask_in") == "f32" ? 0 : 1),
-      static_cast<std::uint64_t>(c.text("scale") == "0" ? 0 : 1),
+      static_cast<std::uint64_t>(c.real("scale") == 0 ? 0 : (c.real("scale") > 0 ? 1 : 2)),
       tile_weight(c)};
   const auto plain = plainness(c);
   weight.insert(weight.end(), plain.begin(), plain.end());

@@ -11,6 +11,8 @@ namespace {
 std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
 constexpr double kHalfUlpOfDouble = 0x1p-53;
+// [B24] e^-104 is below half of the smallest subnormal number.
+constexpr double kTinyArgument = 104;
 
 bool is_power_of_two(double x) {
   int exponent = 0;
@@ -120,7 +122,8 @@ AttentionModel::AttentionModel(const FlashAttention& op)
   exp_ulps = (exponential.ulps + 0.5) * 0x1p-23;
   exp_slope = exponential.ulps_slope * 0x1p-23;
   const bool flushes = exponential.flushes || arithmetic.flush_to_zero;
-  exp_tiny = flushes ? rounding.smallest_normal : (exponential.ulps + 1) * 0x1p-149;
+  const double tiny_ulps = exponential.ulps + exponential.ulps_slope * kTinyArgument + 1;
+  exp_tiny = flushes ? rounding.smallest_normal : tiny_ulps * 0x1p-149;
   rescales = static_cast<double>(arithmetic.rescales);
   lazy = arithmetic.rescale_lazy;
   lazy_most = std::exp(lazy) * (1 + 0x1p-40);

@@ -128,7 +128,8 @@ void RowScores::take_special(const double* q, const Line& q_line, RowWeights& ro
   const double dim = static_cast<double>(op_.dim);
   if (row.closed_keys && !model_.closed_ignored) {
     // A closed key's product may overflow to what -infinity does not close.
-    const double reach = q_line.largest * head_.key_largest * dim * std::max(1.0, model_.scale);
+    const double scale = std::max(1.0, std::abs(model_.scale));
+    const double reach = q_line.largest * head_.key_largest * dim * scale;
     unbounded |= closed_special || !(reach < model_.rounding.largest / 4);
   }
   if (unbounded || (dead && row.count == 0)) {

@@ -21,6 +21,7 @@
 //   fake_weights          rounds weights to bf16
 //   fake_settings         right, and is told of causal masks, prefixes and windows
 //   fake_plain            right, and takes no parameter
+//   fake_untiled          right, and takes masks but no tiles
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -264,6 +265,8 @@ std::vector<gpu::Kernel> rows() {
     settings.push_back({.name = name, .words = {}, .low = 0, .high = INT32_MAX});
   }
   result.back().parameters.clear();
+  result.push_back(row("fake_untiled", run<Fault::none>));
+  result.back().parameters.erase(result.back().parameters.begin());
   return result;
 }
 

@@ -122,7 +122,11 @@ TEST(FlashMask, ErrorsNameTheField) {
   EXPECT_EQ(mask_error("bias:30"), "");
   EXPECT_EQ(mask_error("none:3"), "mask=none:3: none takes no number");
   EXPECT_EQ(mask_error("window:3"), "mask=window:3: window takes two numbers from 0 to 2147483647");
-  EXPECT_EQ(mask_error("random:101"), "mask=random:101: random takes numbers from 0 to 100");
+  EXPECT_EQ(mask_error("random:101"),
+            "mask=random:101: random takes numbers from 0 to 100, not 101");
+  EXPECT_EQ(mask_error("prefix_lm:99999999999"),
+            "mask=prefix_lm:99999999999: prefix_lm takes numbers from 0 to 2147483647, not "
+            "99999999999");
   EXPECT_EQ(mask_error("closed:3:2"), "mask=closed:3:2: closed ends before it begins");
   EXPECT_NE(mask_error("causal_top_lef").find("did you mean causal_top_left?"), std::string::npos)
       << mask_error("causal_top_lef");

@@ -47,6 +47,10 @@ TEST(Flash, ErrorsNameTheField) {
   };
   EXPECT_EQ(error("dim=7"), "dim=7: expected an integer from 8 to 256");
   EXPECT_EQ(error("tile=8x8"), "tile=8x8: fake_right takes 16x32, 32x64, 64x32");
+  EXPECT_EQ(parse("flash_attention fake_untiled tile=64x64").error.what,
+            "tile=64x64: fake_untiled has no parameter tile; it takes mask");
+  EXPECT_EQ(parse("flash_attention fake_plain tile=64x64").error.what,
+            "tile=64x64: fake_plain takes no launch parameters");
   EXPECT_EQ(error("mask=causal_top_left mask_layout=broadcast:k"),
             "mask_layout=broadcast:k: mask=causal_top_left differs along k");
   EXPECT_NE(error("batches=1000 heads=100 queries=4000 keys=5000 dim=64")
@@ -56,6 +60,34 @@ TEST(Flash, ErrorsNameTheField) {
   EXPECT_NE(error("queries=100000 keys=100000 mask=none"), "x");
   EXPECT_EQ(error("queries=100000 keys=100000 mask=random:5 mask_layout=broadcast:q"), "");
   EXPECT_NE(error("queries=100000 keys=100000 mask=random:5"), "");
+}
+
+// Either sign; what fp32 has no number for is refused.
+TEST(Flash, Scales) {
+  const auto error = [](const std::string& text) {
+    return parse("flash_attention fake_right scale=" + text).error.what;
+  };
+  for (const char* text :
+       {"nan", "-nan", "inf", "-inf", "1e400", "-1e400", "10001", "-10001", "x"}) {
+    EXPECT_EQ(error(text),
+              "scale=" + std::string(text) + ": expected a number from -10000 to 10000");
+  }
+  for (const char* text : {"1e-400", "-1e-400", "1e-46", "-1e-46"}) {
+    EXPECT_EQ(error(text), "scale=" + std::string(text) +
+                               ": expected a number from -10000 to 10000; fp32 takes this one for "
+                               "0");
+  }
+  const auto read = [](const std::string& text) {
+    const Case c = case_of("fake_right scale=" + text);
+    return std::string(c.text("scale"));
+  };
+  EXPECT_EQ(read("-0.5"), "-0.5");
+  EXPECT_EQ(read("-0.50"), "-0.5");
+  EXPECT_EQ(read("-0"), "0");
+  EXPECT_EQ(read("-1e-45"), "-1e-45");
+  EXPECT_EQ(read("-10000"), "-10000");
+  EXPECT_EQ(problem("scale=-0.5").scale, -0.5f);
+  EXPECT_EQ(problem("scale=0").scale, 0);
 }
 
 TEST(Flash, LayoutsOfFourDimensions) {

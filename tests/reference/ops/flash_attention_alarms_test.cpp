@@ -53,6 +53,15 @@ struct Count {
   }
 };
 
+// The default; or given, one in three a power of two, of either sign.
+double random_scale(Generator& generator) {
+  if (below(generator, 2) == 0) return 0;
+  const double significand = below(generator, 3) == 0 ? 1 : 1 + uniform(generator);
+  const auto exponent = static_cast<int>(below(generator, 6) - 4);
+  const double sign = below(generator, 2) == 0 ? 1 : -1;
+  return static_cast<float>(sign * std::ldexp(significand, exponent));
+}
+
 class Alarms {
  public:
   // All rows of one case by one kernel.
@@ -90,10 +99,11 @@ class Alarms {
           ADD_FAILURE() << name_of(style) << ", " << name_of(fill) << " mask "
                         << static_cast<int>(mask) << " in " << traits(op.q.format).name << " keys "
                         << op.keys << " dim " << op.dim << " online " << style.online << " lazy "
-                        << style.lazy_bits << " splits " << style.splits << " tile " << style.tile
-                        << " flush " << op.arithmetic.flush_to_zero << ": " << x << " for "
-                        << before.value[at] << " +- " << before.error[at] << ", bound "
-                        << before.bound[at] << " / " << after.bound[at] << " ratio " << ratio;
+                        << style.lazy_bits << " scale " << op.scale << " splits " << style.splits
+                        << " tile " << style.tile << " flush " << op.arithmetic.flush_to_zero
+                        << ": " << x << " for " << before.value[at] << " +- " << before.error[at]
+                        << ", bound " << before.bound[at] << " / " << after.bound[at] << " ratio "
+                        << ratio;
         }
         kinds_[name_of(style)].add(after.bound[at], ratio, alarm);
         fills_[name_of(fill)].add(after.bound[at], ratio, alarm);
@@ -120,7 +130,7 @@ TEST(FlashAttentionAlarms, NoneForLegalKernels) {
   const Format outputs[] = {Format::fp16, Format::bf16, Format::fp32};
   Generator generator(2025);
   Alarms alarms;
-  std::int64_t rows = 0;
+  std::int64_t rows = 0, negative = 0;
   for (std::int64_t round = 0; rows < rows_wanted(); ++round) {
     const Format input = inputs[round % 4];
     const std::int64_t longest = round % 100 == 0 ? 1000 : round % 10 == 0 ? 150 : 20;
@@ -134,8 +144,8 @@ TEST(FlashAttentionAlarms, NoneForLegalKernels) {
             : static_cast<FlashMask>(below(generator, static_cast<int>(FlashMask::kinds)));
     data.fill(fill, generator);
     data.set_mask(mask, generator);
-    if (below(generator, 3) == 0) data.op.scale = std::ldexp(1 + uniform(generator) / 2, -2);
-    data.op.scale = static_cast<float>(data.op.scale);
+    data.op.scale = random_scale(generator);
+    negative += data.op.scale < 0;
     for (int style = 0; style < 2; ++style) {
       alarms.judge(data, fill, mask, random_flash_style(input, sizes.keys, generator),
                    outputs[below(generator, 3)], generator);
@@ -144,6 +154,7 @@ TEST(FlashAttentionAlarms, NoneForLegalKernels) {
   }
   alarms.print();
   EXPECT_EQ(alarms.all.alarms, 0);
+  EXPECT_GT(negative, rows / 100);
   EXPECT_GT(alarms.all.worst, 0.7) << "the bounds have become loose";
   EXPECT_LT(alarms.all.open, alarms.all.elements / 4);
 }

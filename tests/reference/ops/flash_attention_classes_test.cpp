@@ -134,6 +134,20 @@ TEST(FlashAttentionClasses, InfiniteScores) {
   EXPECT_EQ(kinds(all.op), "open,open,open,open");
 }
 
+// A negative scale turns infinite products into scores of the other sign.
+TEST(FlashAttentionClasses, InfiniteScoresOfANegativeScale) {
+  Triple data;
+  data.op.scale = -0.5;
+  data.set(data.op.k, 0, 0, 0, kInfinity);
+  EXPECT_EQ(kinds(data.op), ",,,");  // a weight of 0
+  data.set(data.op.v, 0, 0, 0, kNan);
+  EXPECT_EQ(kinds(data.op), "open,,open,");
+  Triple above;
+  above.op.scale = -0.5;
+  above.set(above.op.k, 0, 0, 0, -kInfinity);
+  EXPECT_EQ(kinds(above.op), "nan,nan,nan,nan");
+}
+
 TEST(FlashAttentionClasses, Masks) {
   Triple data;
   data.mask_at(0, 0, 1) = std::nanf("");
@@ -173,6 +187,19 @@ TEST(FlashAttentionClasses, Overflow) {
   EXPECT_EQ(kind(closed.op, 1, 0), "open");
   closed.op.arithmetic.masked_nan_ignored = true;
   EXPECT_EQ(kind(closed.op, 1, 0), "");
+  // A score beyond all numbers of a closed key, of either sign of the scale.
+  Triple scaled;
+  scaled.set(scaled.op.q, 0, 1, 0, 1e36);
+  scaled.set(scaled.op.k, 0, 2, 0, 2);
+  for (std::int64_t j = 0; j < 2; ++j) scaled.set(scaled.op.k, 0, j, 0, 0);
+  for (const double scale : {1.0, -1.0}) {
+    scaled.op.scale = scale;
+    EXPECT_EQ(kind(scaled.op, 1, 0), "") << scale;
+  }
+  for (const double scale : {1000.0, -1000.0}) {
+    scaled.op.scale = scale;
+    EXPECT_EQ(kind(scaled.op, 1, 0), "open") << scale;
+  }
   Triple sums;
   for (std::int64_t j = 0; j < 3; ++j) sums.set(sums.op.v, 0, j, 0, 2e38);
   EXPECT_EQ(kinds(sums.op), "open,,open,");

@@ -148,6 +148,48 @@ TEST_P(FlashAttentionProbes, Ladder) {
   }
 }
 
+// A negative scale: the key with the smallest product has all the weight.
+TEST_P(FlashAttentionProbes, LadderOfANegativeScale) {
+  FlashData data({1, 1, 1, 5, 4}, GetParam());
+  Generator generator(9);
+  data.fill(FlashFill::ladder, generator);
+  for (std::int64_t d = 0; d < 4; ++d) data.set(data.op.v, 0, 0, d, 1.5 + static_cast<double>(d));
+  for (const float scale : {-0.5f, -0.7f}) {
+    data.op.scale = scale;
+    for (int kernel = 0; kernel < 20; ++kernel) {
+      const FlashStyle style = random_flash_style(GetParam(), data.op.keys, generator);
+      data.op.arithmetic = style.declared();
+      data.op.arithmetic.output = GetParam() == Format::tf32 ? Format::fp32 : GetParam();
+      const Judged all = judged(data.op, 0, 4);
+      const auto result = run(data.op, style, 0, 0, generator);
+      for (std::size_t d = 0; d < 4; ++d) {
+        const double expected = 1.5 + static_cast<double>(d);
+        EXPECT_EQ(all.value[d], expected);
+        EXPECT_LT(all.bound[d] + all.error[d], 0x1p-9);
+        EXPECT_LE(std::abs(result[d] - expected), all.bound[d] + all.error[d] + 0x1p-10);
+        EXPECT_TRUE(agree(all.value[d], all.error[d], exact(data.op, {0, std::int64_t(d)})));
+      }
+    }
+  }
+}
+
+// Where scaling rounds nothing, equal products have equal scores: the power of two may be negative.
+TEST(FlashAttentionProbe, EqualScoresOfANegativeScale) {
+  FlashData data({1, 1, 1, 32, 4}, Format::fp16);
+  Generator generator(10);
+  data.fill(FlashFill::integers, generator);
+  data.op.scale = -0.25;
+  double sums[4] = {};
+  for (std::int64_t j = 0; j < 32; ++j) {
+    for (std::int64_t d = 0; d < 4; ++d) {
+      data.set(data.op.k, 0, j, d, 2);
+      sums[d] += data.op.v.at(0, 0, j, d);
+    }
+  }
+  expect_bits(data, false,
+              [&](std::int64_t, std::int64_t d) { return round_to(Format::fp16, sums[d] / 32); });
+}
+
 TEST(FlashAttentionProbe, NoOpenKeyIsPositiveZero) {
   FlashData data(kSizes, Format::fp32);
   Generator generator(6);

@@ -247,9 +247,9 @@ std::vector<double> Kernel::run() {
   const bool in_exponent = style_.exponent == Exponent::fused ||
                            style_.exponent == Exponent::unfused ||
                            style_.exponent == Exponent::raw_difference;
-  if (in_exponent && !masked_ && scale > 0) {
-    factor_ = scale * kLog2E;
-    scale_ = 1;
+  if (in_exponent && !masked_) {  // only the factor's magnitude may wait until maxima are taken
+    factor_ = std::abs(scale) * kLog2E;
+    scale_ = std::copysign(1.0f, scale);
   }
   lazy_ = static_cast<float>(style_.lazy_bits);
   if (style_.exponent != Exponent::folded) lazy_ /= factor_ * 1.0001f;
@@ -297,7 +297,8 @@ std::vector<double> run(const FlashAttention& op, const FlashStyle& style, std::
 }
 
 const char* name_of(Exponent exponent) {
-  const char* const names[] = {"e^(s-m)", "2^((s-m)c)", "2^fma(s,c,-mc)", "2^(sc-mc)", "2^(s'-m')"};
+  const char* const names[] = {"e^(s-m)",        "2^((s-m)c)", "2^((qk-m)c')",
+                               "2^fma(s,c,-mc)", "2^(sc-mc)",  "2^(s'-m')"};
   return names[static_cast<int>(exponent)];
 }
 
