@@ -172,7 +172,9 @@ void add_check(CLI::App& app, int& exit_code) {
       ->check(not_empty());
   command->add_option("--junit", options->junit, "write the result to this file as JUnit XML")
       ->check(not_empty());
-  command->add_option("--jobs", campaign.jobs, "worker processes on the host; default: one a core")
+  command
+      ->add_option("--jobs", campaign.jobs,
+                   "worker processes; default: one a core, on a device 16 at most")
       ->transform(whole(1, 1024));
   command->add_option("--watchdog", campaign.watchdog_s, "seconds after which a case has hung")
       ->check(real(kSecondsMin, kSecondsMax))

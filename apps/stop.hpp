@@ -1,11 +1,12 @@
-// The first SIGINT or SIGTERM asks a command to end early and still report what it has done; a
-// second one ends the process at once.
+// The first SIGINT or SIGTERM asks a command to end early and still report what it has done; one
+// that comes a second or more later ends the process at once. (`timeout` sends its signal twice, to
+// the command and to the group that the command is in.)
 //
 //   const volatile std::sig_atomic_t* stop = stop_on_signals();
 //   while (*stop == 0 && ...) ...
 //   return *stop != 0 ? exit_of_signal() : ...
 //
-// Worker processes inherit this: the signal, which a terminal sends to them too, costs no case.
+// Worker processes ignore both signals, which terminals send to them too (properties/process.hpp).
 #pragma once
 #include <csignal>
 

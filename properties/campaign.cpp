@@ -29,9 +29,10 @@ bool available(const CampaignOptions& options, gpu::Backend backend) {
   });
 }
 
-int host_jobs(const CampaignOptions& options) {
+int jobs_of(const CampaignOptions& options, bool cuda) {
   if (options.jobs > 0) return options.jobs;
-  return static_cast<int>(std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN)));
+  const auto cores = static_cast<int>(std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN)));
+  return cuda ? std::min(cores, kDeviceJobsMost) : cores;
 }
 
 class Campaign {
@@ -42,10 +43,10 @@ class Campaign {
   CampaignResult run();
 
  private:
-  // Judges one stream of cases with its own workers.
-  void judge_all(int jobs, const WorkerPool::Next& next);
-  void judge_listed(int jobs, bool cuda);
-  void generate(int jobs, const std::vector<Pairing>& pairs, std::optional<std::int64_t> cases,
+  // Judges one stream of cases with its own workers; how many were dropped.
+  std::int64_t judge_all(bool cuda, const WorkerPool::Next& next);
+  void judge_listed(bool cuda);
+  void generate(bool cuda, const std::vector<Pairing>& pairs, std::optional<std::int64_t> cases,
                 double seconds);
   bool stopped();
   void record(const Case& c, const Judgement& judged);
@@ -108,7 +109,9 @@ void Campaign::record(const Case& c, const Judgement& judged) {
   if (judgement.verdict == Verdict::pass) {
     row.slowest_pass_s = std::max(row.slowest_pass_s, judgement.seconds);
   }
-  if (judgement.fault.kind == gpu::FaultKind::timed_out && ++row.hangs == kHangsMax) {
+  const bool hung =
+      judgement.verdict == Verdict::faulted && judgement.fault.kind == gpu::FaultKind::timed_out;
+  if (hung && ++row.hangs == kHangsMax) {
     row.skip_reason = fmt::format("given up after {} cases that hung", kHangsMax);
   }
   count(result_.total, judgement);
@@ -132,18 +135,24 @@ bool Campaign::stopped() {
   return result_.interrupted;
 }
 
-void Campaign::judge_all(int jobs, const WorkerPool::Next& next) {
-  if (stopped()) return;
-  WorkerPool pool({jobs, options_.watchdog_s});
-  pool.run([&] { return stopped() ? std::nullopt : next(); },
-           [this](const Case& c, const Judgement& judgement) { record(c, judgement); },
-           [this](const Case& c) { return given_up(c); });
+std::int64_t Campaign::judge_all(bool cuda, const WorkerPool::Next& next) {
+  if (stopped()) return 0;
+  WorkerPool pool({.jobs = jobs_of(options_, cuda),
+                   .watchdog_s = options_.watchdog_s,
+                   .one_device = cuda,
+                   .stop = options_.stop});
+  const std::int64_t dropped =
+      pool.run([&] { return stopped() ? std::nullopt : next(); },
+               [this](const Case& c, const Judgement& judgement) { record(c, judgement); },
+               [this](const Case& c) { return given_up(c); });
   result_.restarts += pool.restarts();
+  stopped();
+  return dropped;
 }
 
-void Campaign::judge_listed(int jobs, bool cuda) {
+void Campaign::judge_listed(bool cuda) {
   std::size_t at = 0;
-  judge_all(jobs, [&]() -> std::optional<Case> {
+  judge_all(cuda, [&]() -> std::optional<Case> {
     for (; at < options_.listed.size(); ++at) {
       const bool on_cuda = backend_of(options_.listed[at].text("backend")) == gpu::Backend::cuda;
       if (on_cuda == cuda) return options_.listed[at++];
@@ -163,19 +172,19 @@ bool Campaign::all_given_up(const std::vector<Pairing>& pairs) const {
   });
 }
 
-void Campaign::generate(int jobs, const std::vector<Pairing>& pairs,
+void Campaign::generate(bool cuda, const std::vector<Pairing>& pairs,
                         std::optional<std::int64_t> cases, double seconds) {
   const auto began = Clock::now();
   const auto count = static_cast<std::int64_t>(pairs.size());
   std::int64_t number = 0;
-  judge_all(jobs, [&]() -> std::optional<Case> {
+  const std::int64_t dropped = judge_all(cuda, [&]() -> std::optional<Case> {
     const bool enough =
         cases ? number >= *cases : seconds_since(began) >= seconds || all_given_up(pairs);
     if (enough) return std::nullopt;
     const Pairing& pair = pairs[static_cast<std::size_t>(number % count)];
     return generated_case(pair, options_.seed, number++ / count, options_.size_max);
   });
-  result_.generated += number;
+  result_.generated += number - dropped;
 }
 
 void Campaign::shrink_failures() {
@@ -194,8 +203,7 @@ void Campaign::shrink_failures() {
 }
 
 CampaignResult Campaign::run() {
-  const int jobs = host_jobs(options_);
-  result_.jobs = jobs;
+  result_.jobs = jobs_of(options_, false);
   std::vector<gpu::Backend> backends;
   std::ranges::copy_if(options_.backends, std::back_inserter(backends),
                        [&](gpu::Backend backend) { return available(options_, backend); });
@@ -203,8 +211,8 @@ CampaignResult Campaign::run() {
   for (const Pairing& pair : pairings(options_.filters, backends)) {
     (pair.backend == gpu::Backend::cuda ? on_cuda : on_host).push_back(pair);
   }
-  judge_listed(jobs, false);
-  judge_listed(1, true);
+  judge_listed(false);
+  judge_listed(true);
   if (options_.from.empty()) {
     const auto pairs = static_cast<std::int64_t>(on_host.size() + on_cuda.size());
     const double seconds = options_.seconds.value_or(kSecondsByDefault);
@@ -217,8 +225,8 @@ CampaignResult Campaign::run() {
       cuda_cases = static_cast<std::int64_t>(static_cast<double>(*options_.cases) * share(on_cuda));
       host_cases = *options_.cases - *cuda_cases;
     }
-    if (!on_host.empty()) generate(jobs, on_host, host_cases, seconds * share(on_host));
-    if (!on_cuda.empty()) generate(1, on_cuda, cuda_cases, seconds * share(on_cuda));
+    if (!on_host.empty()) generate(false, on_host, host_cases, seconds * share(on_host));
+    if (!on_cuda.empty()) generate(true, on_cuda, cuda_cases, seconds * share(on_cuda));
   }
   result_.seconds = seconds_since(start_);
   if (options_.shrink) shrink_failures();

@@ -32,14 +32,14 @@ struct CampaignOptions {
   std::optional<double> seconds;       // for the generated ones; neither: 20 s
   std::uint64_t seed = 1;
   std::string from;  // judge the lines of this file and nothing else
-  int jobs = 0;      // host workers; 0: one for each core. cuda has one
+  int jobs = 0;      // worker processes; 0: one for each core, of cuda at most kDeviceJobsMost
   double watchdog_s = 20;
   int size_max = 100;  // of generated cases, 0 to 100
   bool fixtures = true;
   bool shrink = true;
   ShrinkBudget shrink_budget{2000, 10};  // for each kernel that fails
 
-  // Looked at before each case: no case starts once it is not 0. Null: never stops early.
+  // No case starts once it is not 0, and those in hand have kStopGrace_s. Null: never stops early.
   const volatile std::sig_atomic_t* stop = nullptr;
 
   // Filled by complete().
@@ -50,6 +50,8 @@ struct CampaignOptions {
 // Empty, or what is wrong with the options.
 std::string complete(CampaignOptions& options);
 
+// Each holds a context in the device's memory, and their kernels take turns.
+constexpr int kDeviceJobsMost = 16;
 constexpr int kVerdicts = 5;
 constexpr int kHangsMax = 2;
 

@@ -28,6 +28,7 @@ Judgement skipped(std::string reason) {
 void set_fault(Judgement& judgement, const gpu::Fault& fault, std::string_view where) {
   if (fault.kind == gpu::FaultKind::no_memory) {  // ours, not the kernel's
     judgement = skipped(fmt::format("not enough memory for this case here: {}", fault.text));
+    judgement.fault = fault;
     return;
   }
   judgement.verdict = Verdict::faulted;

@@ -35,7 +35,7 @@ struct Suspect {
 struct Judgement {
   Verdict verdict = Verdict::pass;
   std::string reason;  // skipped, powerless, faulted: why; fail: "2 of 35 elements", the law's name
-  gpu::Fault fault;
+  gpu::Fault fault;             // also of a skipped case that memory or time ran out for
   std::vector<Suspect> worst;  // at most 8, worst first; for a pass, the worst one
   double worst_error_over_bound = 0;
   std::vector<std::string> notes;  // about the worst element of a failure, for people

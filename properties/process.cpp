@@ -36,6 +36,7 @@ std::vector<int>& parent_sockets() {
                             pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);
   for (const int other : parent_sockets()) close(other);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);

@@ -1,5 +1,8 @@
 // A child process that answers over a socket: a fork that runs `body` and exits.
 //
+// It ignores SIGINT and SIGTERM, which terminals and `timeout` send to a whole group: this process
+// decides when it ends, and when this process ends, whatever the reason, the child is killed.
+//
 //   Process process;
 //   process.start([](int socket) { ... });      // in the child
 //   send_line(process.socket(), "text");        // both sides speak in lines

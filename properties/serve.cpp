@@ -59,6 +59,7 @@ Judgement lacking() {
   Judgement judgement;
   judgement.verdict = Verdict::skipped;
   judgement.reason = "not enough memory for this case here";
+  judgement.fault.kind = gpu::FaultKind::no_memory;
   return judgement;
 }
 

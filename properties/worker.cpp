@@ -31,10 +31,13 @@ Judgement faulted(gpu::FaultKind kind, std::string text) {
   return judgement;
 }
 
-Judgement skipped(std::string reason) {
+Judgement too_slow(double watchdog_s) {
   Judgement judgement;
   judgement.verdict = Verdict::skipped;
-  judgement.reason = std::move(reason);
+  judgement.fault.kind = gpu::FaultKind::timed_out;
+  judgement.reason = fmt::format(
+      "its inputs and its true answer take longer than {:g} s here; --watchdog gives them more",
+      watchdog_s);
   return judgement;
 }
 
@@ -43,6 +46,7 @@ bool spoils_worker(const Case& c, const Judgement& judgement) {
   switch (judgement.fault.kind) {
     case gpu::FaultKind::none:
     case gpu::FaultKind::refused:
+    case gpu::FaultKind::no_memory:
       return false;
     case gpu::FaultKind::launch_error:
     case gpu::FaultKind::timed_out:
@@ -59,6 +63,33 @@ struct WorkerPool::Work {
   Case c;
   std::optional<Judgement> judgement;
   Attempt attempt = Attempt::first;
+  enum class Company : std::uint8_t { any, to_be_alone, alone } company = Company::any;
+
+  bool waits_for_solitude() const { return company == Company::to_be_alone; }
+};
+
+struct WorkerPool::Stream {
+  std::deque<Work> queue;  // in case order; addresses stay valid while only the ends change
+  bool more = true;
+
+  void report(const Done& done) {
+    for (; !queue.empty() && queue.front().judgement; queue.pop_front()) {
+      done(queue.front().c, *queue.front().judgement);
+    }
+  }
+  Work* first_alone() {
+    const auto found = std::ranges::find_if(queue, &Work::waits_for_solitude);
+    return found == queue.end() ? nullptr : &*found;
+  }
+  // Reports what has been judged; the rest, whose number is returned, is left.
+  std::int64_t drop(const Done& done) {
+    std::int64_t dropped = 0;
+    for (const Work& work : queue) {
+      if (work.judgement) done(work.c, *work.judgement);
+      dropped += !work.judgement;
+    }
+    return dropped;
+  }
 };
 
 struct WorkerPool::Worker {
@@ -132,10 +163,7 @@ Judgement WorkerPool::post_mortem(Worker& worker, Death death) {
   switch (death) {
     case Death::timed_out:
       if (worker.board.stage() == Stage::ours) {
-        return skipped(fmt::format(
-            "its inputs and its true answer take longer than {:g} s here; --watchdog gives them "
-            "more",
-            options_.watchdog_s));
+        return too_slow(options_.watchdog_s);
       }
       return faulted(gpu::FaultKind::timed_out,
                      fmt::format("no verdict within {:g} s{}", options_.watchdog_s, quoted));
@@ -149,13 +177,28 @@ Judgement WorkerPool::post_mortem(Worker& worker, Death death) {
                  fmt::format("{}{}", how.empty() ? "the kernel ended its process" : how, quoted));
 }
 
+bool WorkerPool::lacked_by_company(const Work& work, const Judgement& judgement) const {
+  if (workers_.size() == 1 || work.company == Work::Company::alone) return false;
+  switch (judgement.fault.kind) {
+    case gpu::FaultKind::no_memory:
+      return true;
+    case gpu::FaultKind::timed_out:
+      return options_.one_device || judgement.verdict == Verdict::skipped;
+    default:
+      return false;
+  }
+}
+
 void WorkerPool::settle(Worker& worker, const Judgement& judgement) {
-  const Case& c = worker.work->c;
-  if (worker.process.running() && spoils_worker(c, judgement)) retire(worker);
-  worker.work->judgement = judgement;
-  worker.work->judgement->seconds =
-      std::chrono::duration<double>(Clock::now() - worker.given).count();
+  Work& work = *worker.work;
   worker.work = nullptr;
+  if (worker.process.running() && spoils_worker(work.c, judgement)) retire(worker);
+  if (lacked_by_company(work, judgement)) {
+    work.company = Work::Company::to_be_alone;
+    return;
+  }
+  work.judgement = judgement;
+  work.judgement->seconds = std::chrono::duration<double>(Clock::now() - worker.given).count();
 }
 
 void WorkerPool::take_answer(Worker& worker, const std::string& line) {
@@ -211,34 +254,66 @@ void WorkerPool::wait() {
 }
 
 Judgement WorkerPool::judge(const Case& c) {
-  Work work{c, std::nullopt};
+  Work work{.c = c, .company = Work::Company::alone};
   give(*workers_.front(), work);
   while (!work.judgement) wait();
   return *work.judgement;
 }
 
-void WorkerPool::run(const Next& next, const Done& done, const Known& known) {
+bool WorkerPool::idle() const {
+  return std::ranges::all_of(workers_, [](const auto& worker) { return worker->work == nullptr; });
+}
+
+void WorkerPool::end_workers() {
+  for (const auto& worker : workers_) {
+    worker->process.kill();
+    worker->process.end();
+    worker->reader.clear();
+    worker->work = nullptr;
+  }
+}
+
+void WorkerPool::deal(Stream& stream, const Next& next, const Known& known) {
   const std::size_t ahead_max = workers_.size() * 64;
-  std::deque<Work> queue;  // in case order; addresses stay valid while only the ends change
-  bool more = true;
+  for (const auto& worker : workers_) {
+    while (worker->work == nullptr && stream.more && stream.queue.size() < ahead_max) {
+      std::optional<Case> c = next();
+      stream.more = c.has_value();
+      if (!stream.more) return;
+      Work& work = stream.queue.emplace_back(Work{.c = std::move(*c)});
+      if (known) work.judgement = known(work.c);
+      if (!work.judgement) give(*worker, work);
+    }
+  }
+}
+
+void WorkerPool::judge_alone(Work& work, const Known& known) {
+  work.company = Work::Company::alone;
+  work.attempt = Attempt::first;
+  if (known) work.judgement = known(work.c);
+  if (work.judgement) return;
+  end_workers();  // also for the memory that they hold
+  give(*workers_.front(), work);
+}
+
+std::int64_t WorkerPool::run(const Next& next, const Done& done, const Known& known) {
+  Stream stream;
+  std::optional<Clock::time_point> stopping;  // when what is in hand is dropped
   for (;;) {
-    for (const auto& worker : workers_) {
-      while (worker->work == nullptr && more && queue.size() < ahead_max) {
-        std::optional<Case> c = next();
-        more = c.has_value();
-        if (!more) break;
-        Work& work = queue.emplace_back(Work{std::move(*c), std::nullopt});
-        if (known) work.judgement = known(work.c);
-        if (!work.judgement) give(*worker, work);
-      }
-    }
-    while (!queue.empty() && queue.front().judgement) {
-      done(queue.front().c, *queue.front().judgement);
-      queue.pop_front();
-    }
-    if (queue.empty() && !more) return;
+    const bool stop = options_.stop != nullptr && *options_.stop != 0;
+    if (stop && !stopping) stopping = Clock::now() + limit(kStopGrace_s);
+    Work* const alone = stream.first_alone();
+    if (!stop && alone == nullptr) deal(stream, next, known);
+    stream.report(done);
+    if (!stop && alone != nullptr && idle()) judge_alone(*alone, known);
+    const bool ended =
+        stop ? idle() || Clock::now() >= *stopping : stream.queue.empty() && !stream.more;
+    if (ended) break;
     wait();
   }
+  const std::int64_t dropped = stream.drop(done);
+  if (!idle()) end_workers();
+  return dropped;
 }
 
 std::vector<BackendState> backend_states() {

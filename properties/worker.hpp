@@ -2,8 +2,7 @@
 //
 //   WorkerPool pool({.jobs = 2});
 //   Judgement j = pool.judge(c);
-//   pool.run(next, done);   // many cases; `done` is called in their order, whatever the number of
-//   jobs
+//   pool.run(next, done);   // many cases; `done` is called in their order, whatever the jobs
 //
 // A worker is a fork of this process that reads case lines and answers judgements, one line of JSON
 // each (properties/serve.hpp). The parent must have no threads and must not have touched CUDA. When
@@ -12,7 +11,12 @@
 // each call of the kernel, and to our own work before, between and after: a case whose inputs or
 // answer take longer is skipped, and charged to no kernel. Time in which this process was stopped
 // does not count.
+//
+// What a machine or a device that is shared among the workers makes of a case is not its verdict:
+// where memory or time ran out while there were several, it is judged again alone, the other
+// workers ended.
 #pragma once
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,7 +32,11 @@ struct WorkerOptions {
   int jobs = 1;
   double watchdog_s = 20;      // of wall clock, for one call of the kernel; any size
   bool advise_always = false;  // JudgeOptions
+  bool one_device = false;     // calls of kernels wait for each other: also where one hangs
+  // Not 0: run() ends, and cases still in hand after kStopGrace_s are dropped.
+  const volatile std::sig_atomic_t* stop = nullptr;
 };
+inline constexpr double kStopGrace_s = 2;
 
 class WorkerPool {
  public:
@@ -43,7 +51,8 @@ class WorkerPool {
   using Done = std::function<void(const Case&, const Judgement&)>;
   // The verdict of a case that needs no worker; nullopt: judge it.
   using Known = std::function<std::optional<Judgement>(const Case&)>;
-  void run(const Next& next, const Done& done, const Known& known = {});
+  // How many cases were dropped.
+  std::int64_t run(const Next& next, const Done& done, const Known& known = {});
 
   const WorkerOptions& options() const { return options_; }
   std::int64_t restarts() const { return restarts_; }
@@ -51,6 +60,7 @@ class WorkerPool {
  private:
   struct Work;    // a case and, in time, its judgement
   struct Worker;  // a process and the work it has in hand
+  struct Stream;  // cases of one run()
   enum class Death : std::uint8_t { gone, timed_out, garbled };
 
   void give(Worker& worker, Work& work);
@@ -61,6 +71,11 @@ class WorkerPool {
   void wait();
   void settle(Worker& worker, const Judgement& judgement);
   Judgement post_mortem(Worker& worker, Death death);
+  bool lacked_by_company(const Work& work, const Judgement& judgement) const;
+  bool idle() const;
+  void end_workers();
+  void deal(Stream& stream, const Next& next, const Known& known);
+  void judge_alone(Work& work, const Known& known);
 
   WorkerOptions options_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -140,51 +140,6 @@ TEST(CliHostile, OutputFilesAppearWholeOrNotAtAll) {
   std::filesystem::remove_all(folder);
 }
 
-// Starts a campaign of a minute, sends it a signal after half a second.
-Ran interrupted(const std::string& kernel, const std::string& signal, const std::string& json) {
-  return run(
-      "timeout --foreground --preserve-status -s " + signal + " 0.5 " + HALFULP_FAKES_COMMAND,
-      "check vector_add/" + kernel + " --backend host --time 60s --no-fixtures --json " + json);
-}
-
-TEST(CliHostile, SignalsEndACampaignWithItsReport) {
-  const std::string json = scratch("stopped.json");
-  const Ran stopped = interrupted("fake_right", "INT", json);
-  EXPECT_EQ(stopped.exit_code, 130) << stopped.err;
-  EXPECT_TRUE(has(stopped.out, "again: halfulp check")) << stopped.out;
-  EXPECT_TRUE(has(stopped.out, "interrupted")) << stopped.out;
-  EXPECT_TRUE(has(stopped.out, " 0 faulted")) << stopped.out;
-  EXPECT_LT(stopped.seconds, 10);
-  EXPECT_EQ(contents(json).find("{\n"), 0u);
-  EXPECT_EQ(interrupted("fake_right", "TERM", json).exit_code, 143);
-  const Ran failed = interrupted("fake_wrong", "INT", json);
-  EXPECT_EQ(failed.exit_code, 1);
-  EXPECT_TRUE(has(failed.out, "halfulp replay 'vector_add fake_wrong")) << failed.out;
-  std::filesystem::remove(json);
-}
-
-Ran after(const std::string& seconds, const std::string& arguments) {
-  return run(
-      "timeout --foreground --preserve-status -s INT " + seconds + " " + HALFULP_FAKES_COMMAND,
-      arguments);
-}
-
-TEST(CliHostile, SignalsEndAReplayOrAShrinkWithWhatIsKnown) {
-  const std::string file = scratch("slow.cases");
-  std::ofstream lines(file);
-  for (int n = 8; n < 28; ++n) lines << "vector_add fake_slow n=" << n << "\n";
-  lines.close();
-  const Ran replayed = after("0.5", "replay " + file);
-  EXPECT_EQ(replayed.exit_code, 130) << replayed.err;
-  EXPECT_TRUE(has(replayed.out, "0 fail or faulted; interrupted, ")) << replayed.out;
-  EXPECT_LT(replayed.seconds, 10);
-  std::filesystem::remove(file);
-  const Ran shrunk = after("1.5", "shrink vector_add fake_hang n=4000 --watchdog 0.5");
-  EXPECT_EQ(shrunk.exit_code, 1) << shrunk.err;
-  EXPECT_TRUE(has(shrunk.out, "the search was cut short")) << shrunk.out;
-  EXPECT_LT(shrunk.seconds, 5);
-}
-
 TEST(CliHostile, NamesOfFilesDoNotReachTheTerminalRaw) {
   const std::string name = "'/no/\x1b[31m\n.cases'";
   for (const char* command : {"check --from ", "replay ", "check --json "}) {

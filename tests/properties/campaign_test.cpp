@@ -172,14 +172,53 @@ CampaignOptions fakes(std::int64_t cases) {
   return options;
 }
 
-std::string table(int jobs) {
+// All that is said of a campaign but times and who was restarted.
+std::string told(int jobs) {
   CampaignOptions options = fakes(90);
   options.jobs = jobs;
-  options.shrink = false;
-  return campaign_table(run_campaign(options, [](const Progress&) {}));
+  std::vector<std::string> shrinking;
+  const CampaignResult result = run_campaign(options, [&](const Progress& progress) {
+    if (progress.doing.starts_with("shrinking")) shrinking.push_back(progress.doing);
+  });
+  EXPECT_EQ(shrinking.size(), 2u);  // each kernel once
+  std::string text = campaign_table(result);
+  for (const std::string& each : shrinking) text += each + "\n";
+  for (const Failure& failure : result.failures) text += failure_report(failure);
+  const std::string summary = campaign_summary(options, result);
+  const std::size_t times = summary.find("error/bound"), again = summary.find("again: ");
+  return text + summary.substr(0, times) + summary.substr(again);
 }
 
-TEST(Campaign, CountsDoNotDependOnJobs) { EXPECT_EQ(table(1), table(3)); }
+TEST(Campaign, ReportsDoNotDependOnJobs) {
+  const std::string one = told(1);
+  EXPECT_NE(one.find("fake_abort"), std::string::npos);
+  EXPECT_EQ(told(2), one);
+  EXPECT_EQ(told(3), one);
+}
+
+// Sizes above 7 crash, and nothing else does: one case each.
+TEST(Campaign, ACrashCostsOneCaseWhateverTheJobs) {
+  const std::string file = ::testing::TempDir() + "/crash_test.cases";
+  std::ofstream stream(file);
+  for (int n = 0; n < 40; ++n) stream << "vector_add fake_right fill=ones n=" << 9 + n << "\n";
+  for (int n = 6; n < 10; ++n) stream << "vector_add fake_crash fill=ones n=" << n << "\n";
+  for (int n = 0; n < 40; ++n) stream << "vector_add fake_right fill=ones n=" << 9 + n << "\n";
+  stream.close();
+  for (const int jobs : {1, 2, 3}) {
+    CampaignOptions options;
+    options.from = file;
+    options.backends = {gpu::Backend::host};
+    options.jobs = jobs;
+    options.shrink = false;
+    ASSERT_EQ(complete(options), "");
+    const CampaignResult result = run_campaign(options, [](const Progress&) {});
+    EXPECT_EQ(result.total[Verdict::faulted], 2) << jobs;
+    EXPECT_EQ(result.total[Verdict::pass], 82) << jobs;
+    EXPECT_EQ(result.restarts, 2) << jobs;
+    ASSERT_EQ(result.failures.size(), 1u);
+    EXPECT_EQ(result.failures[0].found.integer("n"), 8) << jobs;
+  }
+}
 
 TEST(Campaign, ReportsTheFirstFailureOfEachKernelShrunk) {
   const CampaignOptions options = fakes(90);

@@ -1,6 +1,9 @@
 #include "tests/properties/fakes.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <bit>
 #include <chrono>
@@ -9,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <string>
 #include <thread>
 
 #include "gpu/problem.hpp"
@@ -70,6 +74,18 @@ Status slow(const Arguments& arguments) {
   return right(arguments);
 }
 
+// A device that serves one process at a time.
+Status lonely(const Arguments& arguments) {
+  if (elements(arguments) > kHarmless) {
+    const std::string name = "/tmp/halfulp_fake_lonely." + std::to_string(getuid());
+    const int device = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (flock(device, LOCK_EX | LOCK_NB) != 0) return hang(arguments);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    close(device);
+  }
+  return right(arguments);
+}
+
 Status greedy(const Arguments& arguments) {
   if (elements(arguments) > kHarmless) throw std::bad_alloc();
   return right(arguments);
@@ -116,11 +132,11 @@ std::vector<gpu::Kernel> fake_kernels() {
   };
   std::vector<gpu::Kernel> rows;
   const std::vector<Row> fakes{
-      {"fake_right", right},        {"fake_wrong", wrong},   {"fake_crash", crash},
-      {"fake_abort", abort_loudly}, {"fake_quit", quit},     {"fake_hang", hang},
-      {"fake_slow", slow},          {"fake_greedy", greedy}, {"fake_starving", starving},
-      {"fake_spoiling", spoiling},  {"fake_chatty", chatty}, {"fake_unsteady", unsteady},
-      {"fake_refusing", refusing}};
+      {"fake_right", right},        {"fake_wrong", wrong},       {"fake_crash", crash},
+      {"fake_abort", abort_loudly}, {"fake_quit", quit},         {"fake_hang", hang},
+      {"fake_slow", slow},          {"fake_lonely", lonely},     {"fake_greedy", greedy},
+      {"fake_starving", starving},  {"fake_spoiling", spoiling}, {"fake_chatty", chatty},
+      {"fake_unsteady", unsteady},  {"fake_refusing", refusing}};
   for (const Row& row : fakes) {
     gpu::Kernel kernel;
     kernel.operation = "vector_add";

@@ -8,6 +8,7 @@
 //   vector_add fake_quit       ends its process with status 3 when n > 7
 //   vector_add fake_hang       never returns when n > 7
 //   vector_add fake_slow       right, after 600 ms a call when n > 7
+//   vector_add fake_lonely     right, but hangs beside another call of it when n > 7
 //   vector_add fake_greedy     asks for more memory than there is when n > 7
 //   vector_add fake_starving   right, but leaves its process without memory when n > 7
 //   vector_add fake_spoiling   right, but its process has no memory for any later case

@@ -239,6 +239,38 @@ TEST(Worker, OrderAndVerdictsDoNotDependOnJobs) {
   EXPECT_EQ(one, verdicts(5));
 }
 
+std::int64_t faults_of_lonely_calls(bool one_device) {
+  WorkerPool pool({.jobs = 3, .watchdog_s = 1, .one_device = one_device});
+  int n = 8;
+  std::int64_t faulted = 0;
+  pool.run([&] { return n == 14 ? std::nullopt : std::optional(add("fake_lonely", n++)); },
+           [&](const Case&, const Judgement& judgement) {
+             faulted += judgement.verdict == Verdict::faulted;
+           });
+  return faulted;
+}
+
+// A hang that only the company of other workers causes is no verdict.
+TEST(Worker, WhatHangsOnASharedDeviceIsJudgedAgainAlone) {
+  EXPECT_GT(faults_of_lonely_calls(false), 0);
+  EXPECT_EQ(faults_of_lonely_calls(true), 0);
+}
+
+TEST(Worker, AHangIsOneWhetherAloneOrNot) {
+  WorkerPool pool({.jobs = 2, .watchdog_s = 0.3, .one_device = true});
+  int n = 8;
+  std::vector<std::string> log;
+  pool.run(
+      [&] {
+        const std::string kernel = n == 9 ? "fake_hang" : "fake_right";
+        return n == 11 ? std::nullopt : std::optional(add(kernel, n++));
+      },
+      [&](const Case& c, const Judgement& judgement) {
+        log.push_back(std::to_string(c.integer("n")) + " " + std::string(name(judgement.verdict)));
+      });
+  EXPECT_EQ(log, (std::vector<std::string>{"8 pass", "9 faulted", "10 pass"}));
+}
+
 TEST(Worker, HostBackendsAreAvailable) {
   const std::vector<BackendState> states = backend_states();
   ASSERT_EQ(states.size(), static_cast<std::size_t>(gpu::kBackends));
