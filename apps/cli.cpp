@@ -76,12 +76,14 @@ void open_closed_streams() {
   }
 }
 
-// One line, and no byte that a terminal would obey, whatever a file is called.
+// One line, and no byte that a terminal would obey, whatever a file is called or holds. Bytes above
+// 0x7f are among those: 0x9b is an escape sequence's start, alone and to some terminals within UTF-8.
 int fail(const std::string& what) {
   std::string line;
   for (const char c : what) {
-    const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-    line += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = byte >= 0x20 && byte < 0x7f;
+    line += plain ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
   }
   std::fprintf(stderr, "halfulp: %s\n", line.c_str());
   return kExitUsage;

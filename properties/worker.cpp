@@ -254,7 +254,9 @@ void WorkerPool::wait() {
 }
 
 Judgement WorkerPool::judge(const Case& c) {
-  Work work{.c = c, .company = Work::Company::alone};
+  Work work;
+  work.c = c;
+  work.company = Work::Company::alone;
   give(*workers_.front(), work);
   while (!work.judgement) wait();
   return *work.judgement;
@@ -280,7 +282,8 @@ void WorkerPool::deal(Stream& stream, const Next& next, const Known& known) {
       std::optional<Case> c = next();
       stream.more = c.has_value();
       if (!stream.more) return;
-      Work& work = stream.queue.emplace_back(Work{.c = std::move(*c)});
+      Work& work = stream.queue.emplace_back();
+      work.c = std::move(*c);
       if (known) work.judgement = known(work.c);
       if (!work.judgement) give(*worker, work);
     }

@@ -147,6 +147,20 @@ TEST(CliHostile, NamesOfFilesDoNotReachTheTerminalRaw) {
   }
 }
 
+TEST(CliHostile, BytesOfFilesDoNotReachTheTerminalRaw) {
+  const std::string file = scratch("bytes.cases");
+  for (const char* line :
+       {"\x9bm\xff x", "vector_add \x9bm\xff", "vector_add scalar \x9bm\xff=1",
+        "vector_add scalar layout=\x9bm\xff", "vector_add scalar n=\x9bm\xff",
+        "graph_attention fused_csc graph=\x9bm\xff", "flash_attention naive mask=\x9bm\xff"}) {
+    std::ofstream(file) << line << "\n";
+    for (const char* command : {"check --from ", "replay "}) {
+      expect_usage_error(command + file, "\\x9bm\\xff");
+    }
+  }
+  std::filesystem::remove(file);
+}
+
 // In a fresh process: the free memory of a used one would do for the case.
 TEST(CliHostile, AKernelThatTakesMemoryAwayIsFaulted) {
   const Ran result = fakes("replay vector_add fake_starving n=1000000");
