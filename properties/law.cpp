@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "properties/assert.hpp"
+#include "properties/compare.hpp"
 #include "properties/layout.hpp"
 #include "properties/outputs.hpp"
 #include "properties/translate.hpp"
@@ -13,19 +14,24 @@ namespace {
 
 using reference::Format;
 
-// Bounds of every element of every output, by output and row-major index.
-using Bounds = std::vector<std::vector<double>>;
+// How far from the truth a kernel may be, of every element of every output, by output and row-major
+// index.
+struct Limit {
+  double bound = 0;
+  bool positive_zero = false;  // +0 exactly
+};
+using Limits = std::vector<std::vector<Limit>>;
 
-Bounds bounds(const Operation& operation, const gpu::Numerics& numerics,
-              const gpu::Problem& problem) {
-  Bounds result;
+Limits limits_of(const Operation& operation, const gpu::Numerics& numerics,
+                 const gpu::Problem& problem) {
+  Limits result;
   for (const gpu::Operand* output : output_operands(problem)) {
-    result.emplace_back(static_cast<std::size_t>(output->count()), 0.0);
+    result.emplace_back(static_cast<std::size_t>(output->count()));
   }
   operation.evaluate(problem, numerics, [&result](const reference::Rows& rows) {
     auto& row = result[static_cast<std::size_t>(rows.output)];
     for (std::size_t i = 0; i < rows.bound.size(); ++i) {
-      row[static_cast<std::size_t>(rows.first) + i] = rows.bound[i];
+      row[static_cast<std::size_t>(rows.first) + i] = {rows.bound[i], rows.positive_zero};
     }
   });
   return result;
@@ -63,11 +69,13 @@ struct Pair {
   std::uint64_t related_bits = 0;
   double bound = 0;
   int exponent = 0;
+  bool negated = false;
   bool exact = false;
 };
 
 bool agrees(const Pair& pair) {
-  const double first = std::ldexp(reference::decode(pair.format, pair.first_bits), pair.exponent);
+  const double factor = std::ldexp(pair.negated ? -1.0 : 1.0, pair.exponent);
+  const double first = reference::decode(pair.format, pair.first_bits) * factor;
   const double related = reference::decode(pair.format, pair.related_bits);
   if (!pair.exact) return compatible(pair.format, first, related, pair.bound);
   if (std::isnan(first) || std::isnan(related)) return std::isnan(first) && std::isnan(related);
@@ -93,9 +101,15 @@ std::string pair_text(const Pair& pair, const gpu::Operand& operand, std::int64_
   return index_text(operand, first_index) + text;
 }
 
-// Against the numbers that the law itself gives.
+bool keeps(const Limit& limit, Format format, double expected, double got) {
+  if (limit.positive_zero && got == 0 && std::signbit(got)) return false;
+  return accepts(format, {expected, expected}, limit.bound, got);
+}
+
+// Against the numbers that the law itself gives; `limits`: of each, or empty where it must be just
+// that.
 std::string wrong_values(const gpu::Operand& operand, const std::vector<std::byte>& output,
-                         const std::vector<double>& value) {
+                         const std::vector<double>& value, const std::vector<Limit>& limits) {
   HALFULP_ASSERT(std::ssize(value) == operand.count(), "a number for each element");
   const Format format = reference_format(operand.format);
   std::string what;
@@ -106,10 +120,16 @@ std::string wrong_values(const gpu::Operand& operand, const std::vector<std::byt
     ++compared;
     const double got =
         reference::decode(format, get(operand, output.data(), gpu::storage_index(operand, i)));
-    if (got == expected || wrong++ > 0) continue;
-    char text[80];
+    const bool near = limits.empty()
+                          ? got == expected
+                          : keeps(limits[static_cast<std::size_t>(i)], format, expected, got);
+    if (near || wrong++ > 0) continue;
+    char text[120];
     std::snprintf(text, sizeof text, " = %a, not %a", got, expected);
     what = index_text(operand, i) + text;
+    if (limits.empty()) continue;
+    std::snprintf(text, sizeof text, " +- %a", limits[static_cast<std::size_t>(i)].bound);
+    what += text;
   }
   if (wrong == 0) return {};
   return std::to_string(wrong) + " of " + std::to_string(compared) + " elements are wrong, first " +
@@ -136,17 +156,21 @@ std::string disagreement(const Operation& operation, const gpu::Numerics& numeri
       "a law relates every output");
   if (!relation.outputs.empty() && !relation.outputs.front().value.empty()) {
     std::string wrong;
+    Limits limits(operands.size());
+    if (relation.outputs.front().within_bound) {
+      limits = limits_of(operation, numerics, relation.problem);
+    }
     for (std::size_t output = 0; output < operands.size() && wrong.empty(); ++output) {
       wrong = wrong_values(*related_operands[output], related_outputs[output],
-                           relation.outputs[output].value);
+                           relation.outputs[output].value, limits[output]);
     }
     return wrong;
   }
   const bool exact = relation.bit_for_bit && numerics.repeatable;
-  Bounds first_bounds, related_bounds;
+  Limits first_limits, related_limits;
   if (!exact) {
-    first_bounds = bounds(operation, numerics, first);
-    related_bounds = bounds(operation, numerics, relation.problem);
+    first_limits = limits_of(operation, numerics, first);
+    related_limits = limits_of(operation, numerics, relation.problem);
   }
   std::string what;
   std::int64_t compared = 0, wrong = 0;
@@ -163,10 +187,12 @@ std::string disagreement(const Operation& operation, const gpu::Numerics& numeri
           .related_bits =
               get(related, related_outputs[output].data(), gpu::storage_index(related, j)),
           .exponent = relation.outputs[output].exponent,
+          .negated = relation.outputs[output].negated,
           .exact = exact};
       if (!exact) {
-        pair.bound = std::ldexp(first_bounds[output][static_cast<std::size_t>(i)], pair.exponent) +
-                     related_bounds[output][static_cast<std::size_t>(j)];
+        const double bound = first_limits[output][static_cast<std::size_t>(i)].bound;
+        pair.bound = std::ldexp(bound, pair.exponent) +
+                     related_limits[output][static_cast<std::size_t>(j)].bound;
       }
       ++compared;
       if (agrees(pair)) continue;

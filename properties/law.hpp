@@ -8,7 +8,7 @@
 // the truth, and the related one within E', the related output lies between rnd(y - E - E' - half
 // ulp) and rnd(y + E + E' + half ulp). Bit for bit where the relation keeps shapes, layouts and the
 // order of every sum, and the kernel declares itself repeatable. Where the law says what the
-// related output is, it must be just that.
+// related output is, it must be just that, or within the related problem's bound of it.
 #pragma once
 #include <cstddef>
 #include <string>

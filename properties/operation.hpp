@@ -44,10 +44,13 @@ struct Relation {
     // For each element of the first output (row-major, logical): its place in the related output,
     // or -1 where the law says nothing. Empty: the same place everywhere.
     std::vector<std::int64_t> place;
-    int exponent = 0;  // related == first * 2^exponent
+    int exponent = 0;      // related == first * 2^exponent
+    bool negated = false;  // related == -first * 2^exponent
     // Not empty: the law says what the related output is, whatever the first one was. One number
     // for each of its elements, which a right kernel gives exactly; NaN where nothing is said.
-    std::vector<double> value;
+    std::vector<double> value{};
+    // Such a number is the truth of the related problem: its bound says how near a kernel comes.
+    bool within_bound = false;
   };
   gpu::Problem problem;  // no operands: the law does not apply to this case
   std::vector<Output> outputs;
