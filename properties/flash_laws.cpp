@@ -7,6 +7,8 @@
 #include <numeric>
 
 #include "properties/assert.hpp"
+#include "properties/fill.hpp"
+#include "properties/flash_mask.hpp"
 #include "properties/flash_problem.hpp"
 #include "properties/layout.hpp"
 #include "properties/number.hpp"
@@ -266,6 +268,94 @@ Relation tiling(const Case& c, const gpu::Problem& problem) {
   return relation;
 }
 
+bool all_finite(const gpu::Operand& operand) {
+  const reference::Format format = reference_format(operand.format);
+  for (std::int64_t i = 0; i < operand.count(); ++i) {
+    const std::int64_t at = gpu::storage_index(operand, i);
+    if (!std::isfinite(reference::decode(format, get(operand, operand.storage.data(), at)))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether each row of `out` (batch, head, query) sees a key.
+std::vector<bool> seeing_rows(const Case& c, const gpu::Problem& problem) {
+  const auto& extent = out_of(problem).extent;
+  const std::int64_t keys = problem.operand("k").extent[kRow];
+  const auto found = std::ranges::find(problem.operands, "mask", &gpu::Operand::name);
+  const Mask rule = parse_mask(c.text("mask"));
+  std::vector<double> row(static_cast<std::size_t>(keys));
+  std::vector<bool> seeing;
+  for (std::int64_t i = 0; i < extent[kBatch] * extent[kHead] * extent[kRow]; ++i) {
+    if (found == problem.operands.end()) {
+      mask_row(rule, {extent[kBatch], extent[kHead], extent[kRow], keys},
+               {.seed = c.seed(), .query = i % extent[kRow]}, row);
+    } else {
+      for (std::int64_t j = 0; j < keys; ++j) {
+        const std::int64_t at = gpu::storage_index(*found, i * keys + j);
+        row[static_cast<std::size_t>(j)] = reference::decode(
+            reference_format(found->format), get(*found, found->storage.data(), at));
+      }
+    }
+    const auto closed = [](double cell) { return std::isinf(cell) && cell < 0; };
+    seeing.push_back(!std::ranges::all_of(row, closed));
+  }
+  return seeing;
+}
+
+// All rows of v of a head are one: so is every row of out that sees a key. The others are +0.
+Relation values_constant(const Case& c, const gpu::Problem& problem) {
+  const gpu::Operand& out = out_of(problem);
+  const gpu::Numerics& declared = gpu::find_kernel(c.operation, c.kernel)->numerics;
+  if (out.count() == 0 || declared.masked_row != gpu::MaskedRow::zero ||
+      !all_finite(problem.operand("q")) || !all_finite(problem.operand("k"))) {
+    return {};
+  }
+  Relation relation = relation_to(problem);
+  gpu::Operand& v = *find_operand(relation.problem, "v");
+  const reference::Format format = reference_format(v.format);
+  const int bits = reference::traits(format).precision - 1;
+  // Of every bit of the significand, from 1 to 4 in size, either sign.
+  const auto number = [&](std::int64_t head, std::int64_t channel) {
+    const std::int64_t batch = v.stride[kBatch] == 0 ? 0 : head / v.extent[kHead];
+    const std::int64_t of = v.stride[kHead] == 0 ? 0 : head % v.extent[kHead];
+    const Draw draw(c.seed(), kStream, static_cast<std::uint64_t>(batch + of * kHeadStep), 6,
+                    static_cast<std::uint64_t>(channel));
+    const double size = 1 + std::ldexp(static_cast<double>(draw.below(1ULL << bits)), -bits);
+    const std::uint64_t kind = draw.below(4, 2);
+    return std::ldexp(kind % 2 == 0 ? size : -size, static_cast<int>(kind / 2));
+  };
+  const std::int64_t dim = v.extent[3];
+  for (std::int64_t i = 0; i < v.count(); ++i) {
+    const double x = number(i / dim / v.extent[kRow], i % dim);
+    put(v, gpu::storage_index(v, i), reference::encode(format, x));
+  }
+  const std::vector<bool> seeing = seeing_rows(c, problem);
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const bool sees = seeing[static_cast<std::size_t>(i / dim)];
+    relation.outputs[0].value.push_back(sees ? number(i / dim / out.extent[kRow], i % dim) : 0);
+  }
+  relation.outputs[0].within_bound = true;
+  return relation;
+}
+
+// -v: every rounding of a number is that of its negative, but for the sign.
+Relation values_negated(const Case&, const gpu::Problem& problem) {
+  if (out_of(problem).count() == 0) return {};
+  Relation relation = relation_to(problem);
+  gpu::Operand& v = *find_operand(relation.problem, "v");
+  const gpu::Operand& old = problem.operand("v");
+  const std::uint64_t sign = std::uint64_t{1} << (8 * gpu::size_bytes(v.format) - 1);
+  for (std::int64_t i = 0; i < v.count(); ++i) {
+    const std::int64_t at = gpu::storage_index(v, i);
+    put(v, at, get(old, old.storage.data(), at) ^ sign);
+  }
+  relation.outputs[0].negated = true;
+  relation.bit_for_bit = true;
+  return relation;
+}
+
 constexpr std::array kLaws{
     Law{"key_permutation", "keys, their values and masks in another order change nothing",
         key_permutation},
@@ -274,6 +364,9 @@ constexpr std::array kLaws{
     Law{"query_alone", "so does a query", query_alone},
     Law{"causal_prefix", "what follows the last open key changes no bit", causal_prefix},
     Law{"row_shift", "a number added to every cell of a mask changes nothing", row_shift},
+    Law{"values_constant", "one value for all keys of a head is its output, +0 where it sees none",
+        values_constant},
+    Law{"values_negated", "v negated gives out negated, bit for bit", values_negated},
     Law{"tiling", "another tile changes no more than roundings", tiling},
 };
 

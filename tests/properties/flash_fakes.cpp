@@ -19,6 +19,7 @@
 //   fake_epsilon          adds 1/1000 to the denominator
 //   fake_tail             gives keys past the last one a score of 0
 //   fake_weights          rounds weights to bf16
+//   fake_floored          rounds down what it stores
 //   fake_settings         right, and is told of causal masks, prefixes and windows
 //   fake_plain            right, and takes no parameter
 //   fake_untiled          right, and takes masks but no tiles
@@ -80,6 +81,7 @@ enum class Fault {
   epsilon,
   tail,
   weights,
+  floored,
 };
 
 struct Call {
@@ -177,7 +179,10 @@ void attend(const Call& call, std::int64_t b, std::int64_t h, std::int64_t i) {
   const bool empty = most == -HUGE_VAL && call.fault != Fault::unguarded;
   const gpu::Format format = call.out->operand->format;
   for (std::int64_t d = 0; d < call.dim; ++d) {
-    const double value = empty ? 0 : sum[static_cast<std::size_t>(d)] / total;
+    double value = empty ? 0 : sum[static_cast<std::size_t>(d)] / total;
+    if (call.fault == Fault::floored) {
+      value = reference::round_to(format_of(format), value, reference::Rounding::downward);
+    }
     const std::uint64_t bits = reference::encode(format_of(format), value);
     std::memcpy(call.out->as<char>() + place(*call.out, b, h, i, d), &bits,
                 static_cast<std::size_t>(gpu::size_bytes(format)));
@@ -256,6 +261,7 @@ std::vector<gpu::Kernel> rows() {
                                   row("fake_epsilon", run<Fault::epsilon>),
                                   row("fake_tail", run<Fault::tail>),
                                   row("fake_weights", run<Fault::weights>),
+                                  row("fake_floored", run<Fault::floored>),
                                   row("fake_settings", run<Fault::none>),
                                   row("fake_plain", run<Fault::none>)};
   auto& settings = result[result.size() - 2].parameters;

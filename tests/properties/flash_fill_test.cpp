@@ -92,7 +92,7 @@ std::vector<double> scores(const gpu::Problem& p) {
 TEST(FlashFill, ScoresAreWhereTheyShouldBe) {
   for (const char* in : {"f32", "f16", "bf16", "tf32"}) {
     for (const char* dim : {"8", "46", "64", "256"}) {
-      for (const char* scale : {"0", "0.3", "0.01"}) {
+      for (const char* scale : {"0", "0.3", "0.01", "-0.3", "-0.01"}) {
         const auto of = [&](const std::string& fill) {
           return scores(problem("keys=97 queries=1 tile=16x32 in=" + std::string(in) +
                                 " dim=" + dim + " scale=" + scale + " fill=" + fill));
