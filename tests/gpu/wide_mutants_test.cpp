@@ -1,6 +1,6 @@
-// What wide_test.cpp is able to see: kernels whose offsets are 32 bits wide (wide_mutants/) are right
-// where rows lie next to each other, and wrong, on each backend that their records name, where the
-// operands that the record names lie apart.
+// What wide_test.cpp is able to see: kernels whose offsets are 32 bits wide (wide_mutants/) are
+// right where rows lie next to each other. They are wrong, on each backend that their records name,
+// where the operands that these name lie apart.
 #include <gtest/gtest.h>
 
 #include <iterator>

@@ -27,42 +27,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "gpu/kernel.hpp"
 #include "reference/format.hpp"
+#include "tests/properties/fake_element.hpp"
 
 namespace halfulp::testing {
 namespace {
-
-reference::Format format_of(gpu::Format format) {
-  switch (format) {
-    case gpu::Format::f16:
-      return reference::Format::fp16;
-    case gpu::Format::bf16:
-      return reference::Format::bf16;
-    default:
-      return reference::Format::fp32;
-  }
-}
-
-std::size_t place(const gpu::Argument& argument, std::int64_t b, std::int64_t h, std::int64_t i,
-                  std::int64_t j) {
-  const gpu::Operand& operand = *argument.operand;
-  return static_cast<std::size_t>((b * operand.stride[0] + h * operand.stride[1] +
-                                   i * operand.stride[2] + j * operand.stride[3]) *
-                                  gpu::size_bytes(operand.format));
-}
-
-double read(const gpu::Argument& argument, std::int64_t b, std::int64_t h, std::int64_t i,
-            std::int64_t j) {
-  const gpu::Format format = argument.operand->format;
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, argument.as<char>() + place(argument, b, h, i, j),
-              static_cast<std::size_t>(gpu::size_bytes(format)));
-  return reference::decode(format_of(format), bits);
-}
 
 enum class Fault {
   none,
@@ -183,9 +155,7 @@ void attend(const Call& call, std::int64_t b, std::int64_t h, std::int64_t i) {
     if (call.fault == Fault::floored) {
       value = reference::round_to(format_of(format), value, reference::Rounding::downward);
     }
-    const std::uint64_t bits = reference::encode(format_of(format), value);
-    std::memcpy(call.out->as<char>() + place(*call.out, b, h, i, d), &bits,
-                static_cast<std::size_t>(gpu::size_bytes(format)));
+    write(*call.out, value, b, h, i, d);
   }
 }
 

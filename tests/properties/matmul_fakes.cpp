@@ -15,41 +15,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "gpu/kernel.hpp"
 #include "reference/format.hpp"
+#include "tests/properties/fake_element.hpp"
 
 namespace halfulp::testing {
 namespace {
-
-reference::Format format_of(gpu::Format format) {
-  switch (format) {
-    case gpu::Format::f16:
-      return reference::Format::fp16;
-    case gpu::Format::bf16:
-      return reference::Format::bf16;
-    default:
-      return reference::Format::fp32;
-  }
-}
-
-double read(const gpu::Argument& argument, std::int64_t i, std::int64_t j) {
-  const gpu::Operand& operand = *argument.operand;
-  const auto size = static_cast<std::size_t>(gpu::size_bytes(operand.format));
-  std::uint64_t bits = 0;
-  const std::int64_t at = i * operand.stride[0] + j * operand.stride[1];
-  std::memcpy(&bits, argument.as<char>() + static_cast<std::size_t>(at) * size, size);
-  return reference::decode(format_of(operand.format), bits);
-}
-
-void write(const gpu::Argument& argument, std::int64_t i, std::int64_t j, double value) {
-  const gpu::Operand& operand = *argument.operand;
-  const auto size = static_cast<std::size_t>(gpu::size_bytes(operand.format));
-  const std::uint64_t bits = reference::encode(format_of(operand.format), value);
-  const std::int64_t at = i * operand.stride[0] + j * operand.stride[1];
-  std::memcpy(argument.as<char>() + static_cast<std::size_t>(at) * size, &bits, size);
-}
 
 enum class Fault { none, dropped, dropped_tile, swapped, rounded, converted, truncated, biased };
 
@@ -85,7 +57,7 @@ gpu::Status multiply(const gpu::Arguments& arguments) {
         sum = reference::round_to(format_of(c.operand->format), sum,
                                   reference::Rounding::toward_zero);
       }
-      write(c, i, j, sum);
+      write(c, sum, i, j);
     }
   }
   return {};
