@@ -1,12 +1,18 @@
 #include "properties/number.hpp"
 
-#include <bit>
+#include <cstdlib>
+
+#include "properties/number_rules.hpp"
 
 namespace halfulp::properties {
 
 using reference::Format;
 
 std::uint64_t number(Format format, std::int64_t significand, int exponent) {
+  const bool quick = significand > -RoundingRule::kSignificandMost &&
+                     significand < RoundingRule::kSignificandMost &&
+                     std::abs(exponent) <= RoundingRule::kExponentMost && format != Format::fp64;
+  if (quick) return RoundingRule(format).round(significand, RoundingRule::power(exponent));
   reference::Dyadic value;
   value.negative = significand < 0;
   value.significand = value.negative ? -static_cast<unsigned __int128>(significand)
@@ -51,20 +57,18 @@ std::uint64_t infinity(Format format, bool negative) {
 }
 
 std::uint64_t normal(Format format, const Draw& draw, int exponent) {
-  const std::int64_t steps = std::popcount(draw.high()) - 32;
-  const std::int64_t smooth = std::int64_t{draw.words[2]} + std::int64_t{draw.words[3]};
-  return number(format, steps * (std::int64_t{1} << 32) + smooth - (std::int64_t{1} << 32),
-                exponent - 34);
+  const auto& w = draw.words;
+  return number(format, normal_significand(w[0], w[1], w[2], w[3]), exponent + kNormalExponent);
 }
 
 std::uint64_t uniform(Format format, const Draw& draw, int exponent) {
-  const auto bits = static_cast<std::int64_t>(draw.low() >> 23);  // 41 bits
-  return number(format, bits - (std::int64_t{1} << 40), exponent - 40);
+  return number(format, uniform_significand(draw.words[2], draw.words[3]),
+                exponent + kUniformExponent);
 }
 
 std::uint64_t positive(Format format, const Draw& draw, int exponent) {
-  const auto bits = static_cast<std::int64_t>(draw.low() >> 24);  // 40 bits
-  return number(format, bits + (std::int64_t{1} << 30), exponent - 40);
+  return number(format, positive_significand(draw.words[2], draw.words[3]),
+                exponent + kPositiveExponent);
 }
 
 std::uint64_t integer(Format format, const Draw& draw, std::int64_t low, std::int64_t high) {

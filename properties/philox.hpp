@@ -4,6 +4,7 @@
 // state, so that an element's value depends neither on the order of evaluation nor on the machine.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace halfulp::properties {
@@ -26,5 +27,14 @@ struct Draw {
   // count * 2^-64.
   std::uint64_t below(std::uint64_t count, int which = 0) const;
 };
+
+// Draws at kDrawsAtOnce places in a row: words[w][t] is word w of the draw whose coordinate `axis`
+// (0: i, 1: j, 2: k) is t more than the first one's. Takes a fraction of the time of single draws.
+inline constexpr std::size_t kDrawsAtOnce = 64;
+struct Draws {
+  std::array<std::array<std::uint32_t, kDrawsAtOnce>, 4> words;
+};
+Draws draws_in_row(std::uint64_t seed, std::uint32_t stream,
+                   const std::array<std::uint64_t, 3>& first, std::size_t axis);
 
 }  // namespace halfulp::properties

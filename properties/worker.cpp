@@ -10,6 +10,7 @@
 
 #include "properties/assert.hpp"
 #include "properties/deadline.hpp"
+#include "properties/parallel.hpp"
 #include "properties/process.hpp"
 #include "properties/record.hpp"
 #include "properties/serve.hpp"
@@ -139,7 +140,12 @@ void WorkerPool::give(Worker& worker, Work& work) {
                                .board = &worker.board,
                                .advise_always = options_.advise_always};
     worker.board.enter(Stage::ours);
-    worker.process.start([options](int socket) { serve(socket, options); });
+    // All workers together keep the cores busy, a single one by threads.
+    const int threads = std::max(1, threads_most() / options_.jobs);
+    worker.process.start([options, threads](int socket) {
+      set_threads_most(threads);
+      serve(socket, options);
+    });
     send_line(worker.process.socket(), line);
   }
   worker.given = worker.seen = Clock::now();

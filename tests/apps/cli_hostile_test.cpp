@@ -161,9 +161,10 @@ TEST(CliHostile, BytesOfFilesDoNotReachTheTerminalRaw) {
   std::filesystem::remove(file);
 }
 
-// In a fresh process: the free memory of a used one would do for the case.
+// In a fresh process: the free memory of a used one would do for the case, as what malloc keeps for
+// threads would for a smaller one.
 TEST(CliHostile, AKernelThatTakesMemoryAwayIsFaulted) {
-  const Ran result = fakes("replay vector_add fake_starving n=1000000");
+  const Ran result = fakes("replay vector_add fake_starving n=10000000");
   EXPECT_EQ(result.exit_code, 1) << result.out << result.err;
   EXPECT_TRUE(has(result.out, "faulted: crashed: an allocation failed")) << result.out;
 }
