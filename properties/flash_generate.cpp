@@ -16,6 +16,7 @@ namespace {
 // channels: the host backends run each.
 constexpr double kWorkMost[gpu::kBackends] = {8.0e5, 2.5e5, 6.0e7};
 constexpr std::int64_t kWeightWork = 32;
+constexpr std::int64_t kByClassPercent = 48;  // of cases
 
 // Small tiles more often than large ones where work counts.
 FlashTile choose_tile(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend, Case& c) {
@@ -71,24 +72,82 @@ void halve(std::int64_t& size, std::int64_t edge) {
   size = std::max<std::int64_t>(size, 1);
 }
 
+// More than the 64 channels of the smallest build of a kernel: up to 128; up to 256 with the last
+// 32, or without them.
+std::int64_t wide_dim(Choices& choose) {
+  constexpr std::int64_t kWide[] = {65, 72, 80, 96, 127, 128};
+  constexpr std::int64_t kWider[] = {129, 144, 160, 191, 192, 193, 208, 224};
+  switch (choose.between(0, 2)) {
+    case 0:
+      return kWide[choose.between(0, 5)];
+    case 1:
+      return choose.one_in(2) ? choose.between(129, 224) : kWider[choose.between(0, 7)];
+    default:
+      return choose.one_in(2) ? choose.between(225, 255) : 256;
+  }
+}
+
+std::int64_t part_of(Choices& choose, std::int64_t edge) {
+  const std::int64_t any = choose.between(1, edge - 1);
+  return choose.weighted<std::int64_t>({{2, any}, {1, 1}, {1, edge - 1}});
+}
+std::int64_t tile_and_part(Choices& choose, std::int64_t edge) {
+  return edge + part_of(choose, edge);
+}
+
+struct Sizes {
+  std::int64_t batches = 1, heads = 1, queries = 0, keys = 0, dim = 0;
+};
+
+// What a kernel does for all pairs, whole tiles of them.
+double work_of(const Sizes& sizes, const FlashTile& tile) {
+  return static_cast<double>(sizes.batches * sizes.heads * tiles_of(sizes.queries, tile.queries) *
+                             tile.queries * (sizes.dim + kWeightWork)) *
+         static_cast<double>(tiles_of(sizes.keys, tile.keys) * tile.keys);
+}
+
+// Whole tiles and parts of them, of channels, keys and queries: two of the three at once, so that no
+// pair is rare, and the third small, since all three take a host backend long.
+Sizes choose_by_class(Choices& choose, gpu::Backend backend, const FlashTile& tile) {
+  const bool all = backend == gpu::Backend::cuda;
+  const int small = choose.weighted<int>({{4, 0}, {3, 1}, {2, 2}});
+  Sizes sizes;
+  sizes.queries = choose.one_in(2) ? tile.queries * choose.weighted<int>({{3, 1}, {1, 2}})
+                                   : tile_and_part(choose, tile.queries);
+  const std::int64_t keys[] = {tile.keys, 2 * tile.keys, tile_and_part(choose, tile.keys)};
+  sizes.keys = keys[choose.between(0, 2)];
+  sizes.dim = wide_dim(choose);
+  if (small == 0) sizes.queries = choose.between(1, all ? tile.queries - 1 : 8);
+  if (small == 1) sizes.keys = part_of(choose, tile.keys);
+  if (small == 2) sizes.dim = choose_dim(choose, backend) / 2 + 4;
+  return sizes;
+}
+
+void set_sizes(const Sizes& sizes, Case& c) {
+  c.set("batches", sizes.batches);
+  c.set("heads", sizes.heads);
+  c.set("queries", sizes.queries);
+  c.set("keys", sizes.keys);
+  c.set("dim", sizes.dim);
+}
+
 void choose_sizes(Choices& choose, gpu::Backend backend, const FlashTile& tile, Case& c) {
+  if (choose.between(1, 100) <= kByClassPercent)
+    return set_sizes(choose_by_class(choose, backend, tile), c);
   const bool cuda = backend == gpu::Backend::cuda;
   const std::int64_t most = cuda ? 3 + choose.size() / 8 : 4;
-  std::int64_t queries = choose_rows(choose, tile.queries, cuda ? most : 2);
-  std::int64_t keys = choose_rows(choose, tile.keys, most);
-  if (choose.one_in(3)) keys = queries;
-  if (choose.one_in(8)) keys += tile.keys * choose.between(2, cuda ? 60 : 6);
-  std::int64_t batches = choose.weighted<std::int64_t>({{6, 1}, {3, 2}, {1, 3}, {1, 5}});
-  std::int64_t heads = choose.weighted<std::int64_t>({{5, 1}, {2, 2}, {3, 3}, {1, 7}});
-  std::int64_t dim = choose_dim(choose, backend);
-  if (choose.one_in(60)) (choose.one_in(2) ? batches : heads) = 0;
+  Sizes sizes;
+  sizes.queries = choose_rows(choose, tile.queries, cuda ? most : 2);
+  sizes.keys = choose_rows(choose, tile.keys, most);
+  if (choose.one_in(3)) sizes.keys = sizes.queries;
+  if (choose.one_in(8)) sizes.keys += tile.keys * choose.between(2, cuda ? 60 : 6);
+  sizes.batches = choose.weighted<std::int64_t>({{6, 1}, {3, 2}, {1, 3}, {1, 5}});
+  sizes.heads = choose.weighted<std::int64_t>({{5, 1}, {2, 2}, {3, 3}, {1, 7}});
+  sizes.dim = choose_dim(choose, backend);
+  if (choose.one_in(60)) (choose.one_in(2) ? sizes.batches : sizes.heads) = 0;
   const std::int64_t dim_first = choose.one_in(2) ? 64 : 256;  // what gives way first
-  const auto work = [&] {
-    return static_cast<double>(batches * heads * tiles_of(queries, tile.queries) * tile.queries *
-                               (dim + kWeightWork)) *
-           static_cast<double>(tiles_of(keys, tile.keys) * tile.keys);
-  };
-  while (work() > kWorkMost[static_cast<std::size_t>(backend)]) {
+  auto& [batches, heads, queries, keys, dim] = sizes;
+  while (work_of(sizes, tile) > kWorkMost[static_cast<std::size_t>(backend)]) {
     if (batches * heads > 2) {
       (batches > heads ? batches : heads) = 1;
     } else if (dim > dim_first) {
@@ -105,11 +164,7 @@ void choose_sizes(Choices& choose, gpu::Backend backend, const FlashTile& tile, 
       break;
     }
   }
-  c.set("batches", batches);
-  c.set("heads", heads);
-  c.set("queries", queries);
-  c.set("keys", keys);
-  c.set("dim", dim);
+  set_sizes(sizes, c);
 }
 
 // A position from 0 to `most`: around an edge of a tile, or an end.
@@ -262,8 +317,9 @@ Case generate_flash_case(const gpu::Kernel& kernel, gpu::Backend backend, const 
   }
   choose_mask(choose, kernel, tile, c);
   if (choose.one_in(5)) {
-    c.set("scale", choose.weighted<std::string>(
-                       {{2, "0.3"}, {1, "0.125"}, {1, "1"}, {1, "0.70710677"}, {1, "0.01"}}));
+    const auto scale = choose.weighted<std::string>(
+        {{2, "0.3"}, {1, "0.125"}, {1, "1"}, {1, "0.70710677"}, {1, "0.01"}});
+    c.set("scale", choose.one_in(4) ? "-" + scale : scale);
   }
   choose_law(choose, c);
   return c;

@@ -61,6 +61,47 @@ TEST(FlashGenerate, SizesLieAroundTheTiles) {
   }
 }
 
+// What a kernel's loops treat differently: builds for 64, 128 and 256 channels, the last 32 of these.
+int class_of_dim(std::int64_t dim) { return dim <= 64 ? 0 : dim <= 128 ? 1 : dim <= 224 ? 2 : 3; }
+// A part of a tile, whole tiles, whole tiles and a part; and whether several keys' tiles are whole.
+int class_of_rows(std::int64_t rows, std::int64_t edge) {
+  return rows < edge ? 0 : rows % edge == 0 ? 1 : 2;
+}
+int class_of_keys(std::int64_t keys, std::int64_t edge) {
+  return keys > edge && keys % edge == 0 ? 3 : class_of_rows(keys, edge);
+}
+
+// A fault may need two of them at once: each pair comes once in 60 cases.
+TEST(FlashGenerate, NoPairOfSizeClassesIsStarved) {
+  constexpr int kCases = 3000;
+  for (const std::string_view kernel : {"naive", "online_f32", "mma_f16"}) {
+    for (const gpu::Backend backend :
+         {gpu::Backend::host, gpu::Backend::host_checked, gpu::Backend::cuda}) {
+      int dim_keys[4][4] = {}, dim_queries[4][3] = {}, keys_queries[4][3] = {};
+      for (const Case& c : cases_of(kernel, backend, kCases)) {
+        if (c.integer("batches") * c.integer("heads") == 0) continue;
+        if (c.integer("keys") * c.integer("queries") == 0) continue;
+        const FlashTile tile = kernel == "naive" ? FlashTile{32, 32} : flash_tile(c);
+        const int dim = class_of_dim(c.integer("dim"));
+        const int keys = class_of_keys(c.integer("keys"), tile.keys);
+        const int queries = class_of_rows(c.integer("queries"), tile.queries);
+        ++dim_keys[dim][keys];
+        ++dim_queries[dim][queries];
+        ++keys_queries[keys][queries];
+      }
+      const auto expect = [&](int found, const char* what, int a, int b) {
+        EXPECT_GE(found, kCases / 60)
+            << what << " " << a << " " << b << " of " << kernel << " on " << gpu::name(backend);
+      };
+      for (int a = 0; a < 4; ++a) {
+        for (int b = 0; b < 4; ++b) expect(dim_keys[a][b], "channels and keys", a, b);
+        for (int b = 0; b < 3; ++b) expect(dim_queries[a][b], "channels and queries", a, b);
+        for (int b = 0; b < 3; ++b) expect(keys_queries[a][b], "keys and queries", a, b);
+      }
+    }
+  }
+}
+
 TEST(FlashGenerate, MasksAndTheirLayoutsAreReached) {
   std::set<std::string, std::less<>> seen;
   for (const Case& c : cases_of("fake_right", gpu::Backend::host, 6000)) {
@@ -71,7 +112,7 @@ TEST(FlashGenerate, MasksAndTheirLayoutsAreReached) {
     seen.insert("law " + std::string(c.text("law")));
     if (c.text("fill") == "A1") seen.insert("A1 " + std::string(c.text("mask")));
     if (c.text("fill") == "A8") seen.insert("A8 " + std::string(c.text("mask")));
-    if (c.text("scale") != "0") seen.insert("scale");
+    if (c.text("scale") != "0") seen.insert(c.real("scale") < 0 ? "-scale" : "scale");
   }
   for (int i = 0; i < kMaskFamilies; ++i) {
     const std::string_view family = name(static_cast<MaskFamily>(i));
@@ -79,7 +120,7 @@ TEST(FlashGenerate, MasksAndTheirLayoutsAreReached) {
   }
   for (const char* what :
        {"as dense", "as transposed", "as pitch", "as offset", "as broadcast", "in f32", "in input",
-        "layout every", "layout permuted", "A1 keys:1", "A8 keys:2", "scale"}) {
+        "layout every", "layout permuted", "A1 keys:1", "A8 keys:2", "scale", "-scale"}) {
     EXPECT_TRUE(seen.contains(what)) << what;
   }
   for (const Law& law : find_operation("flash_attention")->laws) {
