@@ -48,6 +48,13 @@ class WideOperands {
 WideResult call_on_host(EntryPoint entry, bool checked, const Problem& problem,
                         std::span<const WideLayout> layouts);
 
+// On device 0, on a stream of its own, with operands in `memory`.
+WideResult call_on_device(EntryPoint entry, const Problem& problem,
+                          std::span<const WideLayout> layouts, WideMemory& memory);
+// The same with operands that are there already; what went wrong, or empty.
+std::string launch_on_device(EntryPoint entry, const Problem& problem,
+                             std::span<const Argument> operands);
+
 // Empty: both have the same bits, and wrote all; otherwise what is wrong or the first element that
 // differs.
 std::string first_difference(const Problem& problem, const WideResult& wide,

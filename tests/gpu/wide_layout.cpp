@@ -1,6 +1,7 @@
 // Strides and runs.
 #include "tests/gpu/wide_layout.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace halfulp::gpu::test {
@@ -21,7 +22,7 @@ std::vector<std::int64_t> wide_strides(const std::vector<std::int64_t>& extent,
       stride[axis] = units * kWideUnit + layout.odd;
       if (!layout.apart.empty()) stride[axis] += layout.apart[axis];
     }
-    reach += (extent[axis] - 1) * stride[axis];
+    reach += std::max<std::int64_t>(extent[axis] - 1, 0) * stride[axis];
   }
   return stride;
 }

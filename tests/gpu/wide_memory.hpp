@@ -1,5 +1,5 @@
-// Memory of more bytes than a machine has, of which a test touches a few: each operand of a call
-// lies in a range of addresses of its own.
+// Memory of which a test touches a few bytes, more on the host than a machine has: each operand of
+// a call lies in a range of addresses of its own.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +28,8 @@ class WideMemory {
 // Addresses without memory; a page gets some when it is touched.
 std::unique_ptr<WideMemory> wide_memory_host();
 
-// On device 0, plain allocations: up to `ranges` at a time of up to `bytes` each, made now and used
-// by call after call. failure(): where there is less memory.
-std::unique_ptr<WideMemory> wide_memory_cuda(int ranges, std::int64_t bytes);
+// On device 0: one plain allocation of that many bytes, made now, of which take() hands out parts.
+// failure(): where there is less memory, or no device.
+std::unique_ptr<WideMemory> wide_memory_cuda(std::int64_t bytes);
 
 }  // namespace halfulp::gpu::test

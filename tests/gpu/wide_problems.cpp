@@ -40,15 +40,20 @@ std::vector<Problem> graph_problems(const Kernel& kernel, Format storage) {
 
 std::vector<Problem> matmul_problems(const Kernel& kernel, Format storage) {
   const Parameter* tile = find_parameter(kernel, "tile");
-  std::vector<Problem> problems;
-  for (std::int64_t i = 0; i <= (tile != nullptr ? tile->high : 0); ++i) {
+  const auto problem = [&](const MatmulSize& size, std::int64_t tile_index) {
     std::vector<Setting> settings;
-    if (tile != nullptr) settings.push_back({"tile", i, {}});
+    if (tile != nullptr) settings.push_back({"tile", tile_index, {}});
     if (find_parameter(kernel, "splits") != nullptr) settings.push_back({"splits", 2, {}});
     if (find_parameter(kernel, "programs") != nullptr) settings.push_back({"programs", 2, {}});
-    problems.push_back(matmul({40, 40, 72}, storage, MatmulLayout::rows, MatmulLayout::rows,
-                              MatmulLayout::rows, settings));
+    return matmul(size, storage, MatmulLayout::rows, MatmulLayout::rows, MatmulLayout::rows,
+                  settings);
+  };
+  std::vector<Problem> problems;
+  for (std::int64_t i = 0; i <= (tile != nullptr ? tile->high : 0); ++i) {
+    problems.push_back(problem({40, 40, 72}, i));
   }
+  problems.push_back(problem({3, 24, 16}, 0));
+  problems.push_back(problem({3, 24, 0}, 0));
   return problems;
 }
 
@@ -56,20 +61,23 @@ std::vector<Problem> flash_problems(const Kernel& kernel, Format storage) {
   const Parameter* tile = find_parameter(kernel, "tile");
   const Parameter* mask = find_parameter(kernel, "mask");
   const bool in_memory = mask->words.back() == "additive";
-  std::vector<Problem> problems;
-  for (std::int64_t i = 0; i <= (tile != nullptr ? tile->high : 0); ++i) {
+  const auto problem = [&](const FlashSize& size, std::int64_t tile_index, bool stored) {
     std::vector<Setting> settings;
-    if (tile != nullptr) settings.push_back({"tile", i, {}});
+    if (tile != nullptr) settings.push_back({"tile", tile_index, {}});
     if (!in_memory) {
       settings.push_back({"mask", mask->high, {}});
       settings.push_back({"prefix", 40, {}});
       settings.push_back({"window_left", 20, {}});
     }
     const FlashMaskChoice choice{in_memory ? FlashMaskLayout::dense : FlashMaskLayout::absent,
-                                 i % 2 == 1 && storage != Format::tf32};
-    const FlashSize size = i == 0 ? FlashSize{2, 2, 35, 72, 64} : FlashSize{1, 2, 35, 72, 24};
-    problems.push_back(flash_attention(size, storage, FlashLayout::contiguous, choice, settings));
+                                 stored && storage != Format::tf32};
+    return flash_attention(size, storage, FlashLayout::contiguous, choice, settings);
+  };
+  std::vector<Problem> problems{problem({2, 2, 35, 72, 64}, 0, false)};
+  for (std::int64_t i = 1; i <= (tile != nullptr ? tile->high : 0); ++i) {
+    problems.push_back(problem({1, 2, 35, 72, 24}, i, i % 2 == 1));
   }
+  problems.push_back(problem({3, 2, 3, 3, 16}, 0, true));
   return problems;
 }
 
@@ -93,6 +101,25 @@ std::vector<Problem> wide_problems(const Kernel& kernel, Format storage) {
   if (kernel.operation == "flash_attention") return flash_problems(kernel, storage);
   if (kernel.operation != "vector_add") return graph_problems(kernel, storage);
   return {vector_add(1, storage, Layout::contiguous), vector_add(300, storage, Layout::contiguous)};
+}
+
+Problem single_problem(const Kernel& kernel, Format storage) {
+  const Shape shape{"one", 1, 1, 8, {{0, 0}}};
+  if (kernel.operation == "vector_add") return vector_add(1, storage, Layout::contiguous);
+  if (kernel.operation == "scatter_normalize") {
+    return scatter_normalize(shape, storage, Layout::contiguous);
+  }
+  if (kernel.operation == "graph_attention") {
+    return graph_attention(shape, storage, Layout::contiguous);
+  }
+  if (kernel.operation == "matmul") {
+    const auto rows = MatmulLayout::rows;
+    return matmul({1, 1, 1}, storage, rows, rows, rows, {});
+  }
+  const bool documents = find_parameter(kernel, "mask")->words.front() == "documents";
+  std::vector<Setting> settings;
+  if (documents) settings.push_back({"prefix", 1, {}});
+  return flash_attention({1, 1, 1, 1, 8}, storage, FlashLayout::contiguous, {}, settings);
 }
 
 std::vector<std::vector<WideLayout>> near_layouts(const Problem& problem) {

@@ -13,8 +13,12 @@
 
 namespace halfulp::gpu::test {
 
-// Contiguous, with settings for every tile that the kernel's row lists.
+// Contiguous, with settings for every tile that the kernel's row lists. The last ones have few rows
+// of each kind: of matmul also without anything to add.
 std::vector<Problem> wide_problems(const Kernel& kernel, Format storage);
+
+// With one element along each axis, but for a row's channels.
+Problem single_problem(const Kernel& kernel, Format storage);
 
 // Layouts of all operands, none of them apart: aligned to 16 bytes and not, each operand's axes in
 // the orders that its kernels take.

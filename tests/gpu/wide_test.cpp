@@ -77,6 +77,28 @@ TEST_P(WideStrides, AnswersHaveTheSameBits) {
   }
 }
 
+// Where an axis has one element its stride says nothing, however large.
+TEST_P(WideStrides, AxesOfOneElementHaveAnyStride) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 62;
+  for (const Kernel& kernel : kernels()) {
+    const EntryPoint entry = kernel.entry[static_cast<std::size_t>(Backend::host_checked)];
+    if (kernel.operation != GetParam() || entry == nullptr) continue;
+    for (const Format storage : kernel.storage) {
+      const Problem problem = test::single_problem(kernel, storage);
+      std::vector<WideLayout> layouts(problem.operands.size());
+      const WideResult near = test::call_on_host(entry, true, problem, layouts);
+      for (std::size_t i = 0; i < layouts.size(); ++i) {
+        const Operand& operand = problem.operands[i];
+        layouts[i].inner_strided = operand.extent.back() == 1;
+        layouts[i].apart.assign(operand.extent.size(), kLarge);
+      }
+      const WideResult wide = test::call_on_host(entry, true, problem, layouts);
+      EXPECT_EQ(test::first_difference(problem, wide, near), "")
+          << kernel.name << " " << name(storage);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Operations, WideStrides,
                          testing::Values("vector_add", "scatter_normalize", "graph_attention",
                                          "matmul", "flash_attention"),

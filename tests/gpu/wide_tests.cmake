@@ -4,6 +4,12 @@ add_library(halfulp_wide STATIC
   wide_call.cpp wide_layout.cpp wide_memory.cpp wide_problems.cpp kernels_problems.cpp)
 target_link_libraries(halfulp_wide
   PUBLIC halfulp_flash_attention_problems halfulp_matmul_problems PRIVATE halfulp_simt)
+if(CMAKE_CUDA_COMPILER)
+  target_sources(halfulp_wide PRIVATE wide_memory_cuda.cpp)
+  target_link_libraries(halfulp_wide PRIVATE CUDA::cudart_static)
+else()
+  target_sources(halfulp_wide PRIVATE wide_memory_cuda_absent.cpp)
+endif()
 halfulp_test(gpu_wide_test SOURCES wide_test.cpp LIBRARIES halfulp_wide)
 
 # Kernels with faults that only these tests see, by the planter of tests/mutants.
