@@ -19,8 +19,8 @@ namespace halfulp::properties {
 namespace {
 
 constexpr int kRepeats = 10;
-// Pairs of queries and keys times channels beyond which a call of a kernel without tensor cores takes
-// up to a large part of a second: it is then timed less often.
+// Pairs of queries and keys times channels beyond which a call of a kernel without tensor cores
+// takes up to a large part of a second: it is then timed less often.
 constexpr double kSlowWork = 2e10;
 constexpr int kSlowRepeats = 1;
 
@@ -206,6 +206,7 @@ void time_all(const Say& say, const std::vector<const gpu::Kernel*>& kernels, gp
     std::vector<gpu::Operand>& operands = group.problem.operands;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (i < inputs.size()) {
+        HALFULP_ASSERT(operands[i].name == inputs[i].name, "q, k and v come first");
         operands[i] = std::move(inputs[i]);
       } else {
         repeat_heads(operands[i], shape);
@@ -220,11 +221,11 @@ void time_all(const Say& say, const std::vector<const gpu::Kernel*>& kernels, gp
 }
 
 void say_head(const Say& say) {
-  say(
-      fmt::format("flash_attention: N(0,1), the same in every head; median of {} calls, each at "
-                  "the quickest tile (one call where it takes most of a second); TFLOP/s of open "
-                  "pairs; GB/s: q, k, v, out once",
-                  kRepeats));
+  say(fmt::format(
+      "flash_attention: N(0,1), the same in every head; median of {} calls ({} of kernels "
+      "without tensor cores at the larger shapes), each at the quickest tile; TFLOP/s of "
+      "open pairs; GB/s: q, k, v, out once",
+      kRepeats, kSlowRepeats));
   say(fmt::format("{:<14} {:<4} {:<16} {:<15} {:>10} {:>8} {:>8} {:>7} {}", "B,H,T,D", "in", "mask",
                   "kernel", "median us", "TFLOP/s", "GB/s", "of copy", "tile"));
 }
