@@ -29,7 +29,10 @@ job_check() {
   fi
   configure "$build_folder" "${options[@]}"
   build "$build_folder" halfulp
-  exec "$build_folder/bin/halfulp" check "$@"
+  # One worker a core, where there is memory for as many.
+  local jobs=(--jobs "$(job_count)")
+  [[ " $*" != *' --jobs'* ]] || jobs=()
+  exec "$build_folder/bin/halfulp" check "${jobs[@]}" "$@"
 }
 
 job_test() {
