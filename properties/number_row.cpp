@@ -41,6 +41,14 @@ HALFULP_CLONES void integer_row(Format format, const Draws& draws, RowBits& bits
   }
 }
 
+HALFULP_CLONES void sign_row(Format format, const Draws& draws, RowBits& bits) {
+  const RoundingRule rule(format);
+  const std::uint64_t one = rule.round(1, 1), minus_one = rule.round(-1, 1);
+  for (std::size_t t = 0; t < kDrawsAtOnce; ++t) {
+    bits[t] = draws.words[0][t] >> 31 != 0 ? minus_one : one;
+  }
+}
+
 }  // namespace
 
 NumberRow number_row(std::string_view fill) {
@@ -48,6 +56,7 @@ NumberRow number_row(std::string_view fill) {
   if (fill == "uniform") return uniform_row;
   if (fill == "positive") return positive_row;
   if (fill == "integers") return integer_row;
+  if (fill == "M1") return sign_row;
   return nullptr;
 }
 

@@ -17,7 +17,7 @@ using RowBits = std::array<std::uint64_t, kDrawsAtOnce>;
 // Number t comes from draw t. The format is not fp64.
 using NumberRow = void (*)(reference::Format format, const Draws& draws, RowBits& bits);
 
-// Of the general fill of this name, for quantities other than scores; null where it has none.
+// Of the fill of this name, for quantities other than scores; null where it has none.
 NumberRow number_row(std::string_view fill);
 
 }  // namespace halfulp::properties

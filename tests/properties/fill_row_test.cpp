@@ -85,7 +85,7 @@ Scene scene_of(Format format) {
 TEST(NumberRow, IsTheFillOneByOne) {
   for (const Format format : kFormats) {
     const Scene scene = scene_of(format);
-    for (const Fill& fill : general_fills()) {
+    for (const Fill& fill : fills()) {
       const NumberRow row = number_row(fill.name);
       if (row == nullptr) continue;
       for (const Quantity quantity : {Quantity::x, Quantity::a, Quantity::q, Quantity::mask}) {
@@ -101,16 +101,16 @@ TEST(NumberRow, IsTheFillOneByOne) {
       }
     }
   }
-  for (const char* name : {"integers", "uniform", "normal", "positive"}) {
+  for (const char* name : {"integers", "uniform", "normal", "positive", "M1"}) {
     EXPECT_NE(number_row(name), nullptr) << name;
   }
-  EXPECT_EQ(number_row("M1"), nullptr);
+  EXPECT_EQ(number_row("M3"), nullptr);
 }
 
 // Fills of every kind, dimensions of every number and order, one long line.
 std::vector<gpu::Problem> problems() {
   std::vector<gpu::Problem> result;
-  for (const std::string fill : {"normal", "integers", "M1", "cancelling"}) {
+  for (const std::string fill : {"normal", "integers", "M1", "M3", "cancelling"}) {
     for (const std::string rest : {"", " transpose=ab layout=gap:3", " in=f16 layout=every:2"}) {
       result.push_back(problem_of("matmul", "m=700 n=130 k=900 fill=" + fill + rest));
     }
