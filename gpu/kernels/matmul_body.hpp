@@ -43,32 +43,58 @@ struct MatmulCorner {
   Output* c = nullptr;  // the tile's first element
   std::int64_t pitch = 0;
   int rows = 0, columns = 0;
+
+  __device__ bool holds(int row, int column) const { return row < rows && column < columns; }
+  __device__ Output* at(int row, int column) const { return c + (row * pitch + column); }
+};
+template <class Output, class Body>
+__device__ inline MatmulCorner<Output> matmul_corner(const Matmul& g, std::int64_t row0,
+                                                     std::int64_t column0) {
+  return {static_cast<Output*>(g.c.data) + row0 * g.c.stride[0] + column0, g.c.stride[0],
+          static_cast<int>(min(g.m - row0, std::int64_t{Body::kTileM})),
+          static_cast<int>(min(g.n - column0, std::int64_t{Body::kTileN}))};
+}
+
+// A warp's part of a tile in shared memory, rounded: rows of fragments are too short to fill the
+// sectors of global memory.
+template <class Body, class Output>
+struct MatmulStaged {
+  static constexpr int kChunks = Body::kWarpN / kPack<Output>;  // of a row
+  // Odd in chunks: neighbouring rows lie in different banks.
+  static constexpr int kPitch = (kChunks | 1) * kPack<Output>;
+  static_assert(Body::kThreads / 32 * Body::kWarpM * kPitch * sizeof(Output) <= Body::kSharedBytes);
+
+  // By all threads of the warp.
+  __device__ explicit MatmulStaged(typename Body::Accumulators& sums)
+      : first(simt::dynamic_shared<Output>() + threadIdx.x / 32 * (Body::kWarpM * kPitch)) {
+    const int row0 = Body::warp_row();
+    const int column0 = Body::warp_column();
+    Output* to = first;
+    Body::for_each_pair(sums, [=](int row, int column, float x, float y) {
+      store_pair(to + ((row - row0) * kPitch + column - column0), x, y);
+    });
+    __syncwarp();
+  }
+
+  Output* first;
 };
 
-// Rounds a warp's part of the tile to shared memory, and stores whole chunks of 16 bytes from
-// there: rows of fragments are too short to fill the sectors of global memory.
+// Stores whole chunks of 16 bytes.
 template <class Body, class Output>
 __device__ inline void store_tile_chunks(const MatmulCorner<Output>& to,
                                          typename Body::Accumulators& sums) {
+  using Staged = MatmulStaged<Body, Output>;
   constexpr int kChunk = kPack<Output>;
-  constexpr int kChunks = Body::kWarpN / kChunk;        // of a row
-  constexpr int kPitch = (kChunks | 1) * kChunk;        // odd: neighbouring rows in different banks
-  constexpr int kLanes = matmul_power_of_two(kChunks);  // of a row
-  static_assert(Body::kThreads / 32 * Body::kWarpM * kPitch * sizeof(Output) <= Body::kSharedBytes);
+  constexpr int kLanes = matmul_power_of_two(Staged::kChunks);  // of a row
+  const Staged staged(sums);
   const int row0 = Body::warp_row();
-  const int column0 = Body::warp_column();
-  Output* mine = simt::dynamic_shared<Output>() + threadIdx.x / 32 * (Body::kWarpM * kPitch);
-  Body::for_each_pair(sums, [=](int row, int column, float x, float y) {
-    store_pair(mine + ((row - row0) * kPitch + column - column0), x, y);
-  });
-  __syncwarp();
   const int chunk = static_cast<int>(threadIdx.x) % kLanes * kChunk;
-  const int column = column0 + chunk;
+  const int column = Body::warp_column() + chunk;
   const int rows = chunk < Body::kWarpN ? min(to.rows - row0, Body::kWarpM) : 0;
 #pragma unroll 4
   for (int row = static_cast<int>(threadIdx.x) % 32 / kLanes; row < rows; row += 32 / kLanes) {
-    const Output* from = mine + (row * kPitch + chunk);
-    Output* c = to.c + ((row0 + row) * to.pitch + column);
+    const Output* from = staged.first + (row * Staged::kPitch + chunk);
+    Output* c = to.at(row0 + row, column);
     if (column + kChunk <= to.columns) {
       simt::store_vector(c, simt::load_vector<uint4>(from));
     } else {
@@ -78,26 +104,18 @@ __device__ inline void store_tile_chunks(const MatmulCorner<Output>& to,
 }
 
 // Rounds the tile once to C's format and stores what lies inside of C. All threads of the block
-// begin it after a barrier, and may use shared memory after it.
+// begin it after a barrier; what shared memory held is lost, and another use of it needs a barrier.
 template <class T, class Body>
 __device__ inline void store_tile(const Matmul& g, std::int64_t row0, std::int64_t column0,
                                   typename Body::Accumulators& sums) {
   using Output = OutputOf<T>;
-  const std::int64_t pitch = g.c.stride[0];
-  Output* c = static_cast<Output*>(g.c.data) + row0 * pitch + column0;
-  const auto rows = static_cast<int>(min(g.m - row0, std::int64_t{Body::kTileM}));
-  const auto columns = static_cast<int>(min(g.n - column0, std::int64_t{Body::kTileN}));
-  const auto store = [=](int row, int column, float x) {
-    if (row < rows && column < columns) c[row * pitch + column] = from_float<Output>(x);
-  };
+  const auto to = matmul_corner<Output, Body>(g, row0, column0);
   if constexpr (Body::kPairs) {
-    if (g.c.aligned) {
-      store_tile_chunks<Body>(MatmulCorner<Output>{c, pitch, rows, columns}, sums);
-      __syncthreads();
-      return;
-    }
+    if (g.c.aligned) return store_tile_chunks<Body>(to, sums);
   }
-  Body::for_each(sums, store);
+  Body::for_each(sums, [=](int row, int column, float x) {
+    if (to.holds(row, column)) *to.at(row, column) = from_float<Output>(x);
+  });
 }
 
 // The value of a launch parameter, refused outside of low to high.

@@ -75,29 +75,21 @@ __device__ inline std::int64_t streamk_workspace_place(std::int64_t program, boo
   return 2 * program + (owns_first ? 1 : 0);
 }
 
-template <class T, class Body>
-__device__ inline void streamk_workspace_keep(const MatmulStreamk& work, float* parts,
-                                              const MatmulSegment& segment,
+template <class Body>
+__device__ inline void streamk_workspace_keep(float* parts, const MatmulSegment& segment,
                                               typename Body::Accumulators& sums) {
   const std::int64_t place = streamk_workspace_place(blockIdx.x, segment.owns_first());
-  float* mine = streamk_share<Body>(parts, place);
-  streamk_visit<T, Body>(work, segment.tile, sums, [&](int index, OutputOf<T>*, float sum) {
-    mine[index * Body::kThreads] = sum;
-  });
+  streamk_visit_share<Body>(parts, place, sums, [](float* mine, float sum) { *mine = sum; });
 }
 
 // sums = the parts of all contributors, in order of k.
-template <class T, class Body>
-__device__ inline void streamk_workspace_sum(const MatmulStreamk& work, float* parts,
-                                             const MatmulSegment& segment,
+template <class Body>
+__device__ inline void streamk_workspace_sum(float* parts, const MatmulSegment& segment,
                                              typename Body::Accumulators& sums) {
   Body::clear(sums);
   for (std::int64_t i = 0; i < segment.contributors; ++i) {
     const std::int64_t place = streamk_workspace_place(segment.program_first + i, i == 0);
-    const float* part = streamk_share<Body>(parts, place);
-    streamk_visit<T, Body>(work, segment.tile, sums, [&](int index, OutputOf<T>*, float& sum) {
-      sum += part[index * Body::kThreads];
-    });
+    streamk_visit_share<Body>(parts, place, sums, [](float* part, float& sum) { sum += *part; });
   }
 }
 
@@ -115,7 +107,9 @@ __global__ void __launch_bounds__(Body::kThreads)
       switch (fixup) {
         case StreamkFixup::atomic:
           add = kOutputSums;
-          if (!add) streamk_add_sums<T, Body>(work, memory.sums, segment.tile, sums);
+          if (!add)
+            streamk_visit_share<Body>(memory.sums, segment.tile, sums,
+                                      [](float* share, float sum) { atomicAdd(share, sum); });
           break;
         case StreamkFixup::atomic_half:
           add = true;
@@ -132,9 +126,9 @@ __global__ void __launch_bounds__(Body::kThreads)
           if (add) streamk_lock_wait(lock, segment.contributors);
           break;
         case StreamkFixup::workspace:
-          streamk_workspace_keep<T, Body>(work, memory.sums, segment, sums);
+          streamk_workspace_keep<Body>(memory.sums, segment, sums);
           store = streamk_workspace_last(lock, segment.contributors);
-          if (store) streamk_workspace_sum<T, Body>(work, memory.sums, segment, sums);
+          if (store) streamk_workspace_sum<Body>(memory.sums, segment, sums);
           break;
       }
     }

@@ -23,25 +23,6 @@ struct MatmulStreamk {
   MatmulPartition partition;
 };
 
-// Visits this thread's elements of a tile that lie inside of C: visit(index, address in C, sum).
-// Thread t keeps element `index` at index * kThreads + t of a workspace's kTileM * kTileN floats.
-template <class T, class Body, class Visit>
-__device__ inline void streamk_visit(const MatmulStreamk& work, std::int64_t tile,
-                                     typename Body::Accumulators& sums, Visit visit) {
-  const Matmul& g = work.matmul;
-  const MatmulTile at = work.tiles.at(tile);
-  const std::int64_t row0 = at.row * Body::kTileM;
-  const std::int64_t column0 = at.column * Body::kTileN;
-  auto* corner = static_cast<OutputOf<T>*>(g.c.data) + row0 * g.c.stride[0] + column0;
-  const auto rows = static_cast<int>(min(g.m - row0, std::int64_t{Body::kTileM}));
-  const auto columns = static_cast<int>(min(g.n - column0, std::int64_t{Body::kTileN}));
-  int index = 0;
-  Body::for_each(sums, [&](int row, int column, float& sum) {
-    if (row < rows && column < columns) visit(index, corner + row * g.c.stride[0] + column, sum);
-    ++index;
-  });
-}
-
 // C = sums, rounded once.
 template <class T, class Body>
 __device__ inline void streamk_store(const MatmulStreamk& work, std::int64_t tile,
@@ -50,28 +31,66 @@ __device__ inline void streamk_store(const MatmulStreamk& work, std::int64_t til
   store_tile<T, Body>(work.matmul, at.row * Body::kTileM, at.column * Body::kTileN, sums);
 }
 
-// C += sums rounded to C's format, each element by an atomic of that format.
+// One or two neighbours of C by one atomic of their format.
+__device__ inline void streamk_add_word(float* c, const float* sum) { atomicAdd(c, *sum); }
+__device__ inline void streamk_add_word(__half* c, const __half* sum) {
+  atomicAdd(reinterpret_cast<__half2*>(c), *reinterpret_cast<const __half2*>(sum));
+}
+__device__ inline void streamk_add_word(__nv_bfloat16* c, const __nv_bfloat16* sum) {
+  atomicAdd(reinterpret_cast<__nv_bfloat162*>(c), *reinterpret_cast<const __nv_bfloat162*>(sum));
+}
+
+// The same as streamk_add of an aligned C: lanes take neighbouring words of 4 bytes.
+template <class Body, class Output>
+__device__ inline void streamk_add_words(const MatmulCorner<Output>& to,
+                                         typename Body::Accumulators& sums) {
+  using Staged = MatmulStaged<Body, Output>;
+  constexpr int kWord = 4 / static_cast<int>(sizeof(Output));
+  constexpr int kWords = Body::kWarpN / kWord;  // of a row
+  const Staged staged(sums);
+  const int row0 = Body::warp_row();
+  const int column0 = Body::warp_column();
+#pragma unroll 4
+  for (int i = static_cast<int>(threadIdx.x) % 32; i < Body::kWarpM * kWords; i += 32) {
+    const int row = i / kWords;
+    const int within = i % kWords * kWord;
+    const int column = column0 + within;
+    const Output* from = staged.first + (row * Staged::kPitch + within);
+    if (to.holds(row0 + row, column + kWord - 1)) {
+      streamk_add_word(to.at(row0 + row, column), from);
+    } else if (to.holds(row0 + row, column)) {
+      atomicAdd(to.at(row0 + row, column), *from);
+    }
+  }
+}
+
+// C += sums rounded to C's format, each element by an atomic of that format. Shared
+// memory as for store_tile.
 template <class T, class Body>
 __device__ inline void streamk_add(const MatmulStreamk& work, std::int64_t tile,
                                    typename Body::Accumulators& sums) {
-  streamk_visit<T, Body>(work, tile, sums, [](int, OutputOf<T>* c, float sum) {
-    atomicAdd(c, from_float<OutputOf<T>>(sum));
+  using Output = OutputOf<T>;
+  const MatmulTile at = work.tiles.at(tile);
+  const auto to =
+      matmul_corner<Output, Body>(work.matmul, at.row * Body::kTileM, at.column * Body::kTileN);
+  if constexpr (Body::kPairs) {
+    if (work.matmul.c.aligned) return streamk_add_words<Body>(to, sums);
+  }
+  Body::for_each(sums, [=](int row, int column, float sum) {
+    if (to.holds(row, column)) atomicAdd(to.at(row, column), from_float<Output>(sum));
   });
 }
 
-// This thread's share of place `index` of a workspace of whole tiles.
-template <class Body>
-__device__ inline float* streamk_share(float* workspace, std::int64_t index) {
-  return workspace + index * Body::kTileM * Body::kTileN + threadIdx.x;
-}
-
-// Adds the tile's fp32 sums to its place in a workspace.
-template <class T, class Body>
-__device__ inline void streamk_add_sums(const MatmulStreamk& work, float* workspace,
-                                        std::int64_t tile, typename Body::Accumulators& sums) {
-  float* share = streamk_share<Body>(workspace, tile);
-  streamk_visit<T, Body>(work, tile, sums, [&](int index, OutputOf<T>*, float sum) {
-    atomicAdd(share + index * Body::kThreads, sum);
+// Visits this thread's sums beside their places in place `index` of a workspace of whole tiles:
+// visit(address, sum). What lies outside of C is among them: sums of zeros, and no test that would
+// keep accesses from being under way together.
+template <class Body, class Visit>
+__device__ inline void streamk_visit_share(float* workspace, std::int64_t index,
+                                           typename Body::Accumulators& sums, Visit visit) {
+  float* share = workspace + index * Body::kTileM * Body::kTileN + threadIdx.x;
+  Body::for_each(sums, [&](int, int, float& sum) {
+    visit(share, sum);
+    share += Body::kThreads;
   });
 }
 
@@ -79,18 +98,25 @@ __device__ inline void streamk_add_sums(const MatmulStreamk& work, float* worksp
 // threads of the block.
 template <class Body, class Finish>
 __device__ inline void streamk_run(const MatmulStreamk& work, Finish finish) {
-  const std::int64_t program = blockIdx.x;
-  const std::int64_t segments = work.partition.segments(program);
-  for (std::int64_t i = 0; i < segments; ++i) {
-    const MatmulSegment segment = work.partition.segment(program, i);
-    const MatmulTile tile = work.tiles.at(segment.tile);
-    const std::int64_t k_end = segment.end * Body::kTileK;
+  // The segment lies in shared memory: nothing of it takes a register during accumulate.
+  SIMT_SHARED(MatmulSegment, segment);
+  const auto segments = static_cast<int>(work.partition.segments(blockIdx.x));
+#pragma unroll 1
+  for (int i = 0; i < segments; ++i) {
+    if (threadIdx.x == 0) {
+      const MatmulSegment own = work.partition.segment(blockIdx.x, i);
+      segment = own;
+    }
+    __syncthreads();
     typename Body::Accumulators sums;
     Body::clear(sums);
+    const MatmulTile tile = work.tiles.at(segment.tile);
+    const std::int64_t k_end = segment.end * Body::kTileK;
     Body::accumulate(work.matmul, tile.row * Body::kTileM, tile.column * Body::kTileN,
                      segment.begin * Body::kTileK, k_end < work.matmul.k ? k_end : work.matmul.k,
                      sums);
     finish(segment, sums);
+    __syncthreads();
   }
 }
 
@@ -107,8 +133,8 @@ __global__ void __launch_bounds__(Body::kThreads)
 // sums = 0: block b does tile b of those whose iterations are split.
 template <class Body>
 __global__ void __launch_bounds__(Body::kThreads) matmul_streamk_zero_sums_kernel(float* sums) {
-  float* share = streamk_share<Body>(sums, blockIdx.x);
-  for (int i = 0; i < Body::kTileM * Body::kTileN; i += Body::kThreads) share[i] = 0.0f;
+  typename Body::Accumulators unused;
+  streamk_visit_share<Body>(sums, blockIdx.x, unused, [](float* share, float) { *share = 0.0f; });
 }
 
 // C = sums, rounded: block b does tile b, where it is shared.
@@ -116,12 +142,9 @@ template <class T, class Body>
 __global__ void __launch_bounds__(Body::kThreads)
     matmul_streamk_round_kernel(const __grid_constant__ MatmulStreamk work, float* sums) {
   if (work.partition.contributors(blockIdx.x) == 1) return;
-  const float* share = streamk_share<Body>(sums, blockIdx.x);
-  typename Body::Accumulators unused;
-  Body::clear(unused);
-  streamk_visit<T, Body>(work, blockIdx.x, unused, [&](int index, OutputOf<T>* c, float) {
-    *c = from_float<OutputOf<T>>(share[index * Body::kThreads]);
-  });
+  typename Body::Accumulators tile;
+  streamk_visit_share<Body>(sums, blockIdx.x, tile, [](float* share, float& sum) { sum = *share; });
+  streamk_store<T, Body>(work, blockIdx.x, tile);
 }
 
 // What a variant launches.
