@@ -1,5 +1,5 @@
-// The halfulp command that is sent signals: alone, in its group as terminals and `timeout` send them,
-// and one that it cannot catch.
+// The halfulp command that is sent signals: alone, in its group as terminals and `timeout` send
+// them, and one that it cannot catch.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 

@@ -53,7 +53,7 @@ TEST(Number, IsRoundedAsTheReferenceRounds) {
       check(static_cast<std::int64_t>(draw.high() >> (1 + draw.below(63, 2))),
             static_cast<int>(draw.below(400, 1)) - 230);
     }
-    // Ties and their neighbours, everywhere from the smallest subnormal number to beyond the largest.
+    // Ties and their neighbours, from the smallest subnormal number to beyond the largest.
     const reference::FormatTraits& traits = reference::traits(format);
     const int lowest = traits.exponent_min - 2 * traits.precision;
     for (int exponent = lowest; exponent <= traits.exponent_max + 2; ++exponent) {
