@@ -116,9 +116,8 @@ Problem single_problem(const Kernel& kernel, Format storage) {
     const auto rows = MatmulLayout::rows;
     return matmul({1, 1, 1}, storage, rows, rows, rows, {});
   }
-  const bool documents = find_parameter(kernel, "mask")->words.front() == "documents";
   std::vector<Setting> settings;
-  if (documents) settings.push_back({"prefix", 1, {}});
+  if (find_parameter(kernel, "prefix") != nullptr) settings.push_back({"prefix", 1, {}});
   return flash_attention({1, 1, 1, 1, 8}, storage, FlashLayout::contiguous, {}, settings);
 }
 
