@@ -77,7 +77,7 @@ void open_closed_streams() {
 }
 
 // One line, and no byte that a terminal would obey, whatever a file is called or holds. Bytes above
-// 0x7f are among those: 0x9b is an escape sequence's start, alone and to some terminals within UTF-8.
+// 0x7f are among those: 0x9b starts an escape sequence, for some terminals within UTF-8 too.
 int fail(const std::string& what) {
   std::string line;
   for (const char c : what) {

@@ -173,7 +173,9 @@ Scene make_scene(std::uint64_t seed, reference::Format format, const Graph* grap
 void fill_operand(gpu::Operand& operand, const Fill& fill, const Scene& scene, Quantity quantity) {
   const Lines lines = lines_of(operand);
   if (lines.count == 0 || lines.length == 0) return;
-  const NumberRow row = quantity == Quantity::scores ? nullptr : number_row(fill.name);
+  constexpr std::int64_t kShortLine = 8;  // takes less time one by one
+  const bool by_rows = quantity != Quantity::scores && lines.length >= kShortLine;
+  const NumberRow row = by_rows ? number_row(fill.name) : nullptr;
   constexpr std::int64_t kPiece = 4096;  // of a line: one line may be all there is
   constexpr std::int64_t kThreadNumbers = 1 << 17;
   const std::int64_t pieces = (lines.length + kPiece - 1) / kPiece;
