@@ -32,9 +32,9 @@ std::uint64_t tiles(const Scene& scene) {
   return scene.keys == 0 ? 0 : tile_of(scene, static_cast<std::uint64_t>(scene.keys) - 1) + 1;
 }
 
-// |scale| * q * k: the powers of two that q and k carry beside their numbers, so that scores are the
-// product of these numbers times 2^`exponent`, or up to twice that. q carries most: k holds more
-// numbers.
+// |scale| * q * k: the powers of two that q and k carry beside their numbers, so that scores are
+// the product of these numbers times 2^`exponent`, or up to twice that. q carries most: k holds
+// more numbers.
 int query_exponent(const Scene& scene, int exponent = 0) {
   return std::clamp(exponent - scene.scale_exponent, -10, 12);
 }

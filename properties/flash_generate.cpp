@@ -16,7 +16,7 @@ namespace {
 // channels: the host backends run each.
 constexpr double kWorkMost[gpu::kBackends] = {8.0e5, 2.5e5, 6.0e7};
 constexpr std::int64_t kWeightWork = 32;
-constexpr std::int64_t kByClassPercent = 48;  // of cases
+constexpr std::int64_t kByClassPercent = 52;  // of cases
 
 // Small tiles more often than large ones where work counts.
 FlashTile choose_tile(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend, Case& c) {
@@ -106,11 +106,11 @@ double work_of(const Sizes& sizes, const FlashTile& tile) {
          static_cast<double>(tiles_of(sizes.keys, tile.keys) * tile.keys);
 }
 
-// Whole tiles and parts of them, of channels, keys and queries: two of the three at once, so that no
-// pair is rare, and the third small, since all three take a host backend long.
+// Whole tiles and parts of them, of channels, keys and queries: two of the three at once, so that
+// no pair is rare; all three where that does not take long. -1: none is small.
 Sizes choose_by_class(Choices& choose, gpu::Backend backend, const FlashTile& tile) {
   const bool all = backend == gpu::Backend::cuda;
-  const int small = choose.weighted<int>({{4, 0}, {3, 1}, {2, 2}});
+  const int small = choose.weighted<int>({{all ? 6 : 0, -1}, {4, 0}, {3, 1}, {2, 2}});
   Sizes sizes;
   sizes.queries = choose.one_in(2) ? tile.queries * choose.weighted<int>({{3, 1}, {1, 2}})
                                    : tile_and_part(choose, tile.queries);
@@ -119,7 +119,9 @@ Sizes choose_by_class(Choices& choose, gpu::Backend backend, const FlashTile& ti
   sizes.dim = wide_dim(choose);
   if (small == 0) sizes.queries = choose.between(1, all ? tile.queries - 1 : 8);
   if (small == 1) sizes.keys = part_of(choose, tile.keys);
-  if (small == 2) sizes.dim = choose_dim(choose, backend) / 2 + 4;
+  if (small == 2) sizes.dim = choose.between(8, 64);
+  if (choose.one_in(all ? 2 : 8)) sizes.batches = all ? choose.between(2, 5) : 2;
+  if (choose.one_in(all ? 2 : 8)) sizes.heads = all ? choose.between(2, 7) : 2;
   return sizes;
 }
 
@@ -132,8 +134,9 @@ void set_sizes(const Sizes& sizes, Case& c) {
 }
 
 void choose_sizes(Choices& choose, gpu::Backend backend, const FlashTile& tile, Case& c) {
-  if (choose.between(1, 100) <= kByClassPercent)
+  if (choose.between(1, 100) <= kByClassPercent) {
     return set_sizes(choose_by_class(choose, backend, tile), c);
+  }
   const bool cuda = backend == gpu::Backend::cuda;
   const std::int64_t most = cuda ? 3 + choose.size() / 8 : 4;
   Sizes sizes;

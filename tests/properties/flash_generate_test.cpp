@@ -61,7 +61,8 @@ TEST(FlashGenerate, SizesLieAroundTheTiles) {
   }
 }
 
-// What a kernel's loops treat differently: builds for 64, 128 and 256 channels, the last 32 of these.
+// What a kernel's loops treat differently: builds for 64, 128 and 256 channels, the last 32 of
+// these.
 int class_of_dim(std::int64_t dim) { return dim <= 64 ? 0 : dim <= 128 ? 1 : dim <= 224 ? 2 : 3; }
 // A part of a tile, whole tiles, whole tiles and a part; and whether several keys' tiles are whole.
 int class_of_rows(std::int64_t rows, std::int64_t edge) {
