@@ -27,7 +27,7 @@ struct FlashAttention {
   std::int64_t shift = 0;  // keys - queries aligns at the bottom right, 0 at the top left
   std::int64_t prefix = 0;
   std::int64_t left = 0, right = 0;
-  double scale = 0;  // exactly what the kernel is given (a float); 0: 1/sqrt(dim)
+  double scale = 0;  // exactly what the kernel is given (a float, of either sign); 0: 1/sqrt(dim)
   Arithmetic arithmetic;
 };
 
