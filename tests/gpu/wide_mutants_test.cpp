@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <iterator>
+#include <ostream>
 #include <sstream>
 #include <string>
 
@@ -11,6 +12,13 @@
 #include "tests/gpu/wide_call.hpp"
 #include "tests/gpu/wide_problems.hpp"
 #include "tests/mutants/mutant.hpp"
+
+namespace halfulp::mutants {
+
+// For GoogleTest, which would print addresses.
+static void PrintTo(const Mutant& mutant, std::ostream* stream) { *stream << mutant.full_name; }
+
+}  // namespace halfulp::mutants
 
 namespace halfulp::gpu {
 namespace {
