@@ -255,17 +255,26 @@ std::vector<double> times_us(int repeats, const Work& work) {
   cudaEvent_t stop = nullptr;
   cudaEventCreate(&start);
   cudaEventCreate(&stop);
+  // After so many launches, or so long, code is loaded and clocks have risen.
+  constexpr int kWarmLaunches = 5;
+  constexpr float kWarmMs = 100;
+  int warm = 0;
+  float warm_ms = 0;
   std::vector<double> times;
-  constexpr int kWarm = 5;
-  for (int i = 0; i < kWarm + repeats; ++i) {
-    cudaMemsetAsync(flush, i, static_cast<std::size_t>(flush_bytes), here.stream);
+  while (static_cast<int>(times.size()) < repeats) {
+    cudaMemsetAsync(flush, 0, static_cast<std::size_t>(flush_bytes), here.stream);
     cudaEventRecord(start, here.stream);
     work();
     cudaEventRecord(stop, here.stream);
     cudaEventSynchronize(stop);
     float elapsed_ms = 0;
     cudaEventElapsedTime(&elapsed_ms, start, stop);
-    if (i >= kWarm) times.push_back(1e3 * static_cast<double>(elapsed_ms));
+    if (warm < kWarmLaunches && warm_ms < kWarmMs) {
+      ++warm;
+      warm_ms += elapsed_ms;
+    } else {
+      times.push_back(1e3 * static_cast<double>(elapsed_ms));
+    }
   }
   cudaEventDestroy(start);
   cudaEventDestroy(stop);
