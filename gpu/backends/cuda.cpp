@@ -17,6 +17,7 @@
 
 #include "gpu/assert.hpp"
 #include "gpu/backends/device_block.hpp"
+#include "gpu/backends/device_times.hpp"
 #include "gpu/backends/image.hpp"
 #include "gpu/backends/late_copy.hpp"
 #include "gpu/backends/summary.hpp"
@@ -238,47 +239,9 @@ Fault call(EntryPoint entry, const Problem& problem, Image& image, Memory memory
   return workspaces.inspect();
 }
 
-// Memory twice the size of the L2 cache; writing it evicts what a launch left there.
-std::int64_t l2_flush_bytes() {
-  int bytes = 0;
-  cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, 0);
-  return 2 * std::int64_t{bytes};
-}
-
-// Times `work` on our stream, each repeat after the L2 cache was flushed.
 template <class Work>
-std::vector<double> times_us(int repeats, const Work& work) {
-  Device& here = device();
-  const std::int64_t flush_bytes = l2_flush_bytes();
-  std::byte* flush = here.scratch.at_least(flush_bytes);
-  cudaEvent_t start = nullptr;
-  cudaEvent_t stop = nullptr;
-  cudaEventCreate(&start);
-  cudaEventCreate(&stop);
-  // After so many launches, or so long, code is loaded and clocks have risen.
-  constexpr int kWarmLaunches = 5;
-  constexpr float kWarmMs = 100;
-  int warm = 0;
-  float warm_ms = 0;
-  std::vector<double> times;
-  while (static_cast<int>(times.size()) < repeats) {
-    cudaMemsetAsync(flush, 0, static_cast<std::size_t>(flush_bytes), here.stream);
-    cudaEventRecord(start, here.stream);
-    work();
-    cudaEventRecord(stop, here.stream);
-    cudaEventSynchronize(stop);
-    float elapsed_ms = 0;
-    cudaEventElapsedTime(&elapsed_ms, start, stop);
-    if (warm < kWarmLaunches && warm_ms < kWarmMs) {
-      ++warm;
-      warm_ms += elapsed_ms;
-    } else {
-      times.push_back(1e3 * static_cast<double>(elapsed_ms));
-    }
-  }
-  cudaEventDestroy(start);
-  cudaEventDestroy(stop);
-  return times;
+Timing time(int repeats, const Work& work) {
+  return timing_of(device_times_us(device().stream, device().scratch, repeats, work));
 }
 
 }  // namespace
@@ -352,12 +315,12 @@ Timing time_one(const EntryCall& call, const Problem& problem, const Image& imag
   CudaWorkspaces workspaces(CudaWorkspaces::Mode::timed, Memory::nan);
   const std::vector<Argument> operands = image.arguments(base);
   Status status;
-  const Timing timing = timing_of(times_us(repeats, [&] {
+  const Timing timing = time(repeats, [&] {
     workspaces.rewind();
     if (!status.ok()) return;
     status = call.entry(
         {operands, problem.epsilon, &workspaces, device().stream, call.settings, problem.scale});
-  }));
+  });
   if (status.ok()) return timing;
   cudaGetLastError();  // of memory that a workspace lacked
   return {.failure = status.refused.empty() ? status.launch_error : status.refused};
@@ -393,9 +356,9 @@ double cuda_copy_bandwidth(std::int64_t bytes) {
     return 0;
   }
   const auto size = static_cast<std::size_t>(bytes);
-  const Timing timing = timing_of(times_us(20, [&] {
+  const Timing timing = time(20, [&] {
     cudaMemcpyAsync(target, source, size, cudaMemcpyDeviceToDevice, device().stream);
-  }));
+  });
   from.release();
   to.release();
   return 2.0 * static_cast<double>(bytes) / (timing.median_us * 1e-6);
