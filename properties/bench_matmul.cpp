@@ -24,8 +24,8 @@ constexpr std::uint64_t kSeed = 1;
 // Random values are made once and repeated: a prime, so that no two rows begin alike.
 constexpr std::int64_t kValues = 1048573;
 
-constexpr std::array<std::string_view, 4> kTiles{"64x64x64", "128x128x64", "256x128x64",
-                                                 "192x112x64"};
+constexpr std::array<std::string_view, 7> kTiles{
+    "64x64x64", "128x128x64", "256x128x64", "192x112x64", "64x64x32", "128x128x32", "128x256x32"};
 struct Tried {
   std::string_view parameter;
   std::array<std::int64_t, 2> values;

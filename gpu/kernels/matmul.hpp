@@ -42,7 +42,8 @@ struct MatmulTileSize {
 inline constexpr std::array kMatmulTileSizes{
     MatmulTileSize{"32x32x32", 32, 32, 32},     MatmulTileSize{"64x64x64", 64, 64, 64},
     MatmulTileSize{"128x128x64", 128, 128, 64}, MatmulTileSize{"256x128x64", 256, 128, 64},
-    MatmulTileSize{"192x112x64", 192, 112, 64},
+    MatmulTileSize{"192x112x64", 192, 112, 64}, MatmulTileSize{"64x64x32", 64, 64, 32},
+    MatmulTileSize{"128x128x32", 128, 128, 32}, MatmulTileSize{"128x256x32", 128, 256, 32},
 };
 inline constexpr int kMatmulTiles = static_cast<int>(kMatmulTileSizes.size());
 inline constexpr int kMatmulTilesShared = 4;

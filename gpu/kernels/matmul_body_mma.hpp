@@ -14,6 +14,7 @@ struct MatmulWarps {
 };
 constexpr MatmulWarps matmul_warps(int tile_m, int tile_n) {
   if (tile_m > 128) return {4, 2};
+  if (tile_n > 128) return {2, 4};
   return tile_n <= 32 ? MatmulWarps{1, 2} : MatmulWarps{2, 2};
 }
 

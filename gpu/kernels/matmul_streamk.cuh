@@ -107,9 +107,7 @@ __global__ void __launch_bounds__(Body::kThreads)
       switch (fixup) {
         case StreamkFixup::atomic:
           add = kOutputSums;
-          if (!add)
-            streamk_visit_share<Body>(memory.sums, segment.tile, sums,
-                                      [](float* share, float sum) { atomicAdd(share, sum); });
+          if (!add) streamk_add_sums<T, Body>(work, memory.sums, segment.tile, sums);
           break;
         case StreamkFixup::atomic_half:
           add = true;

@@ -81,15 +81,35 @@ __device__ inline void streamk_add(const MatmulStreamk& work, std::int64_t tile,
   });
 }
 
-// Visits this thread's sums beside their places in place `index` of a workspace of whole tiles:
-// visit(address, sum). What lies outside of C is among them: sums of zeros, and no test that would
-// keep accesses from being under way together.
+// This thread's first place of tile `index` of a workspace of whole tiles; its others follow
+// kThreads apart.
+template <class Body>
+__device__ inline float* streamk_share(float* workspace, std::int64_t index) {
+  return workspace + index * Body::kTileM * Body::kTileN + threadIdx.x;
+}
+
+// Visits this thread's sums beside their places: visit(address, sum). What lies outside of C is
+// among them: sums of zeros, and no test that would keep accesses from being under way together.
 template <class Body, class Visit>
 __device__ inline void streamk_visit_share(float* workspace, std::int64_t index,
                                            typename Body::Accumulators& sums, Visit visit) {
-  float* share = workspace + index * Body::kTileM * Body::kTileN + threadIdx.x;
+  float* share = streamk_share<Body>(workspace, index);
   Body::for_each(sums, [&](int, int, float& sum) {
     visit(share, sum);
+    share += Body::kThreads;
+  });
+}
+
+// Adds the tile's fp32 sums to its place in a workspace by atomics, those inside of C.
+template <class T, class Body>
+__device__ inline void streamk_add_sums(const MatmulStreamk& work, float* workspace,
+                                        std::int64_t tile, typename Body::Accumulators& sums) {
+  const MatmulTile at = work.tiles.at(tile);
+  const auto c = matmul_corner<OutputOf<T>, Body>(work.matmul, at.row * Body::kTileM,
+                                                  at.column * Body::kTileN);
+  float* share = streamk_share<Body>(workspace, tile);
+  Body::for_each(sums, [&](int row, int column, float& sum) {
+    if (c.holds(row, column)) atomicAdd(share, sum);
     share += Body::kThreads;
   });
 }
