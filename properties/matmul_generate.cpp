@@ -7,6 +7,7 @@
 #include "properties/fill.hpp"
 #include "properties/generate.hpp"
 #include "properties/matmul_schedule.hpp"
+#include "properties/operands.hpp"
 #include "properties/operation.hpp"
 
 namespace halfulp::properties {
@@ -23,20 +24,24 @@ const gpu::Parameter* find(const gpu::Kernel& kernel, std::string_view name) {
   return nullptr;
 }
 
+TileSize tile_of(const gpu::Kernel& kernel, const Case& c) {
+  if (find(kernel, "tile") == nullptr) return {64, 64, 32};
+  return tile_size(c.text("tile"), storage_format(c));
+}
+
 // Small tiles more often than large ones where work counts.
-TileSize choose_tile(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend, Case& c) {
+void choose_tile(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend, Case& c) {
   const gpu::Parameter* parameter = find(kernel, "tile");
-  if (parameter == nullptr) return {64, 64, 32};
+  if (parameter == nullptr) return;
   std::vector<std::pair<double, std::string_view>> words;
   for (const std::string_view word : parameter->words) {
-    const TileSize size = tile_size(word);
+    const TileSize size = tile_size(word, storage_format(c));
     words.emplace_back(static_cast<double>(size.m * size.n * size.k), word);
   }
   std::ranges::stable_sort(words, {}, [](const auto& entry) { return entry.first; });
   std::size_t index = 0;
   while (index + 1 < words.size() && choose.one_in(backend == gpu::Backend::cuda ? 2 : 4)) ++index;
   c.set("tile", std::string(words[index].second));
-  return tile_size(words[index].second);
 }
 
 // Around multiples of a tile's edge; `most` tiles.
@@ -177,11 +182,13 @@ Case generate_matmul_case(const gpu::Kernel& kernel, gpu::Backend backend, const
                           int size) {
   Choices choose(random, size);
   Case c = make_case(kernel.operation, kernel.name);
-  const TileSize tile = choose_tile(choose, kernel, backend, c);
+  choose_tile(choose, kernel, backend, c);
+  TileSize tile = tile_of(kernel, c);
   choose_shape(choose, backend, tile, c);
   const std::int64_t k = c.integer("k");
   const bool tiny = c.integer("m") <= tile.m && c.integer("n") <= tile.n && k <= 2 * tile.k;
   choose_common(choose, kernel, backend, tiny, c);
+  tile = tile_of(kernel, c);  // of the format that was chosen
   choose_parameters(choose, kernel, backend, tile, c);
   c.set("transpose", choose.weighted<std::string>({{4, "none"}, {1, "a"}, {1, "b"}, {1, "ab"}}));
   const Operation& operation = *find_operation(c.operation);

@@ -45,13 +45,14 @@ PartialSums of_programs(const MatmulSchedule& schedule) {
 
 }  // namespace
 
-TileSize tile_size(std::string_view word) {
+TileSize tile_size(std::string_view word, gpu::Format storage) {
   const auto sizes = split(word, 'x');
   HALFULP_ASSERT(sizes.size() == 3, "a tile is BMxBNxBK, not " + std::string(word));
   TileSize tile;
   tile.m = parse_integer(sizes[0]).value();
   tile.n = parse_integer(sizes[1]).value();
   tile.k = parse_integer(sizes[2]).value();
+  if (gpu::size_bytes(storage) == 4) tile.k = std::min<std::int64_t>(tile.k, 32);
   HALFULP_ASSERT(tile.m > 0 && tile.n > 0 && tile.k > 0, "an empty tile: " + std::string(word));
   return tile;
 }
@@ -101,7 +102,7 @@ MatmulSchedule schedule_of(const gpu::Problem& problem) {
   schedule.k = a.extent[1];
   schedule.n = problem.operand("b").extent[1];
   for (const gpu::Setting& setting : problem.settings) {
-    if (setting.name == "tile") schedule.tile = tile_size(setting.word);
+    if (setting.name == "tile") schedule.tile = tile_size(setting.word, a.format);
     if (setting.name == "group") schedule.group = setting.value;
     if (setting.name == "splits") schedule.splits = setting.value;
     if (setting.name == "programs") schedule.programs = setting.value;

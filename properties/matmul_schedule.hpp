@@ -11,11 +11,12 @@
 
 namespace halfulp::properties {
 
-// "128x64x32": rows and columns of c, and the block of k. Asserts that it is one.
+// "128x64x64": rows and columns of c, and the block of k in elements of 16 bits; of 32 bits a block
+// has at most 32. Asserts that it is one.
 struct TileSize {
   std::int64_t m = 1, n = 1, k = 1;
 };
-TileSize tile_size(std::string_view word);
+TileSize tile_size(std::string_view word, gpu::Format storage);
 
 struct MatmulSchedule {
   std::int64_t m = 0, n = 0, k = 0;

@@ -3,6 +3,7 @@
 // added in fp32.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 #include "gpu/kernels/binding.hpp"
@@ -49,6 +50,11 @@ inline constexpr int kMatmulTiles = static_cast<int>(kMatmulTileSizes.size());
 inline constexpr int kMatmulTilesShared = 4;
 inline constexpr std::int64_t kMatmulTileDefault = 2;
 inline constexpr std::int64_t kMatmulGroupMost = 64;
+
+// Elements along k that a tile has in shared memory at a time, for one that asks for `k` of 16 bits.
+constexpr int matmul_tile_k(int k, std::size_t element_bytes) {
+  return element_bytes == 4 && k > 32 ? 32 : k;
+}
 
 // Fills `g` from operands a, b, c; the error names the argument that is wrong.
 std::string bind(const Arguments& arguments, Matmul& g);

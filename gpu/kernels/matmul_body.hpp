@@ -23,18 +23,13 @@
 namespace halfulp::gpu::HALFULP_BUILD {
 
 // kK: of 16-bit elements.
-template <class T>
-constexpr int matmul_tile_k(int k) {
-  return sizeof(T) == 4 && k > 32 ? 32 : k;
-}
-
 template <class T, int kM, int kN, int kK>
-struct MatmulBody : MatmulBodyMma<T, kM, kN, matmul_tile_k<T>(kK)> {
-  static constexpr int kTileM = kM, kTileN = kN, kTileK = matmul_tile_k<T>(kK);
+struct MatmulBody : MatmulBodyMma<T, kM, kN, matmul_tile_k(kK, sizeof(T))> {
+  static constexpr int kTileM = kM, kTileN = kN, kTileK = matmul_tile_k(kK, sizeof(T));
 };
 template <int kM, int kN, int kK>
-struct MatmulBody<float, kM, kN, kK> : MatmulBodyFma<kM, kN, matmul_tile_k<float>(kK)> {
-  static constexpr int kTileM = kM, kTileN = kN, kTileK = matmul_tile_k<float>(kK);
+struct MatmulBody<float, kM, kN, kK> : MatmulBodyFma<kM, kN, matmul_tile_k(kK, sizeof(float))> {
+  static constexpr int kTileM = kM, kTileN = kN, kTileK = matmul_tile_k(kK, sizeof(float));
 };
 
 // What lies inside of C of a tile of it.

@@ -199,7 +199,7 @@ std::vector<TileWord> tile_words(const Case& c) {
   for (const gpu::Parameter& parameter : gpu::find_kernel(c.operation, c.kernel)->parameters) {
     if (parameter.name != "tile") continue;
     for (const std::string_view word : parameter.words) {
-      const TileSize size = tile_size(word);
+      const TileSize size = tile_size(word, gpu::Format::f16);  // the order is that of any format
       tiles.push_back({word, static_cast<std::uint64_t>(size.m * size.n * size.k)});
     }
   }
@@ -210,7 +210,7 @@ std::vector<TileWord> tile_words(const Case& c) {
 // 1x1x1 for a kernel without tiles.
 TileSize tile_of(const Case& c) {
   for (const gpu::Setting& setting : settings(c)) {
-    if (setting.name == "tile") return tile_size(setting.word);
+    if (setting.name == "tile") return tile_size(setting.word, storage_format(c));
   }
   return {};
 }

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "gpu/kernels/matmul.hpp"
+
 namespace halfulp::properties {
 namespace {
 
@@ -67,6 +69,22 @@ TEST(MatmulSchedule, BoundsTheSumsOfEveryProgram) {
       }
     }
   }
+}
+
+// Seen on a device: bounds of fp32 and tf32 took blocks of 64 for kernels that cut k into 32.
+TEST(MatmulSchedule, BlocksOfKAreThoseOfTheKernels) {
+  for (const gpu::MatmulTileSize& size : gpu::kMatmulTileSizes) {
+    for (const auto storage :
+         {gpu::Format::f16, gpu::Format::bf16, gpu::Format::tf32, gpu::Format::f32}) {
+      const auto bytes = static_cast<std::size_t>(gpu::size_bytes(storage));
+      const TileSize tile = tile_size(size.word, storage);
+      EXPECT_EQ(tile.k, gpu::matmul_tile_k(size.k, bytes)) << size.word << gpu::name(storage);
+      EXPECT_EQ(tile.m, size.m);
+      EXPECT_EQ(tile.n, size.n);
+    }
+  }
+  EXPECT_EQ(tile_size("64x64x64", gpu::Format::f16).k, 64);
+  EXPECT_EQ(tile_size("64x64x64", gpu::Format::f32).k, 32);
 }
 
 // Not knowing how many programs there will be must cover every number of them.
