@@ -16,6 +16,7 @@ namespace {
 // Products of whole tiles and whole blocks of k: the host backends run each of them.
 constexpr double kWorkMost[gpu::kBackends] = {1.0e6, 3.0e5, 1.0e8};
 constexpr double kLargeWorkMost = 4.0e9;  // of shapes as models have them; cuda
+constexpr double kLongWorkMost = 1.5e6;   // of many tiles or many blocks of k; host backends
 
 const gpu::Parameter* find(const gpu::Kernel& kernel, std::string_view name) {
   for (const gpu::Parameter& parameter : kernel.parameters) {
@@ -29,7 +30,7 @@ TileSize tile_of(const gpu::Kernel& kernel, const Case& c) {
   return tile_size(c.text("tile"), storage_format(c));
 }
 
-// Small tiles more often than large ones where work counts.
+// Small tiles more often than large ones where work counts, now and then any.
 void choose_tile(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend, Case& c) {
   const gpu::Parameter* parameter = find(kernel, "tile");
   if (parameter == nullptr) return;
@@ -40,6 +41,10 @@ void choose_tile(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backen
   }
   std::ranges::stable_sort(words, {}, [](const auto& entry) { return entry.first; });
   std::size_t index = 0;
+  constexpr int kAny[gpu::kBackends] = {6, 10, 4};
+  if (choose.one_in(kAny[static_cast<std::size_t>(backend)])) {
+    index = static_cast<std::size_t>(choose.between(0, std::ssize(words) - 1));
+  }
   while (index + 1 < words.size() && choose.one_in(backend == gpu::Backend::cuda ? 2 : 4)) ++index;
   c.set("tile", std::string(words[index].second));
 }
@@ -87,9 +92,49 @@ bool choose_large_shape(Choices& choose, Case& c) {
   return true;
 }
 
+// One tile or two, of leading dimensions that are copied in whole chunks of 16 bytes.
+void choose_aligned_shape(Choices& choose, const TileSize& tile, Case& c) {
+  c.set("m", choose.between(1, tile.m + 1));
+  c.set("n", 8 * choose.between(1, tile.n / 8 + 1));
+  c.set("k", 8 * choose.between(1, tile.k / 4));
+}
+
+// A column or a row of many tiles, a tile of many blocks of k, several rounds of tiles.
+bool choose_long_shape(Choices& choose, const TileSize& tile, Case& c) {
+  std::int64_t m = choose.between(1, tile.m), n = choose.between(1, tile.n);
+  std::int64_t k = choose.between(1, 2 * tile.k);
+  const auto around = [&](std::int64_t edge, std::int64_t low, std::int64_t high) {
+    return edge * choose.between(low, high) + choose.between(-1, 0);
+  };
+  switch (choose.between(0, 3)) {
+    case 0:
+      m = around(tile.m, 5, 12);
+      break;
+    case 1:
+      n = around(tile.n, 5, 12);
+      break;
+    case 2:
+      k = around(tile.k, 30, 40);
+      break;
+    default:
+      m = around(tile.m, 3, 3);
+      n = around(tile.n, 3, 3);
+      k = around(tile.k, 2, 4);
+  }
+  if (ceiling(m, tile.m) * ceiling(n, tile.n) * ceiling(k, tile.k) > kLongWorkMost) return false;
+  c.set("m", m);
+  c.set("n", n);
+  c.set("k", k);
+  return true;
+}
+
 void choose_shape(Choices& choose, gpu::Backend backend, const TileSize& tile, Case& c) {
   const bool large = backend == gpu::Backend::cuda && choose.size() > 50 && choose.one_in(20);
   if (large && choose_large_shape(choose, c)) return;
+  if (choose.one_in(8)) return choose_aligned_shape(choose, tile, c);
+  constexpr int kLong[gpu::kBackends] = {8, 16, 8};
+  const bool is_long = choose.one_in(kLong[static_cast<std::size_t>(backend)]);
+  if (is_long && choose_long_shape(choose, tile, c)) return;
   const double most = kWorkMost[static_cast<std::size_t>(backend)];
   const std::int64_t tiles = backend == gpu::Backend::cuda ? 2 + choose.size() / 10 : 3;
   std::int64_t m = choose_size(choose, tile.m, tiles);
@@ -131,9 +176,12 @@ std::int64_t choose_programs(Choices& choose, std::int64_t tiles, std::int64_t i
     }
     return std::max<std::int64_t>(1, count);
   };
-  switch (choose.between(0, 9)) {
+  switch (choose.between(0, 10)) {
     case 0:
       return 0;
+    case 10:  // all tiles are shared in two rounds, if two_tile asks for it
+      if (tiles >= 4) return choose.between(tiles / 2 + 1, tiles - 1);
+      return choose.between(2, 7);
     case 1:
       return wave(tiles);  // tiles mod P = 0
     case 2:
