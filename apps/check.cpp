@@ -123,7 +123,8 @@ int check(Options& options) {
     unwritten = failed.what();
   }
   for (const properties::Failure& failure : result.failures) {
-    fmt::print("{}\n", properties::failure_report(failure));
+    fmt::print("{}\n", properties::failure_report(
+                           failure, properties::campaign_again(campaign, result, &failure)));
   }
   for (const properties::Row& row : result.rows) {
     if (!row.given_up()) continue;

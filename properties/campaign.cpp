@@ -193,11 +193,17 @@ void Campaign::shrink_failures() {
   budget.stop = options_.stop;
   for (Failure& failure : result_.failures) {
     if (stopped()) return;
-    on_progress_({result_.total.cases,
-                  result_.total[Verdict::fail] + result_.total[Verdict::faulted],
-                  seconds_since(start_), fmt::format("shrinking {}", failure.found.kernel)});
+    on_progress_(
+        {result_.total.cases, result_.total[Verdict::fail] + result_.total[Verdict::faulted],
+         seconds_since(start_),
+         fmt::format("{} {}", options_.shrink ? "shrinking" : "confirming", failure.found.kernel)});
     budget.pass_s = row_of(failure.found).slowest_pass_s;
-    failure.shrunk = shrink(pool, failure.found, failure.judgement, budget);
+    if (options_.shrink) {
+      failure.shrunk = shrink(pool, failure.found, failure.judgement, budget);
+    } else {
+      failure.shrunk.alone =
+          judged_alone(pool, failure.found, failure.judgement, budget).has_value();
+    }
   }
   stopped();
 }
@@ -229,7 +235,7 @@ CampaignResult Campaign::run() {
     if (!on_cuda.empty()) generate(true, on_cuda, cuda_cases, seconds * share(on_cuda));
   }
   result_.seconds = seconds_since(start_);
-  if (options_.shrink) shrink_failures();
+  shrink_failures();
   return std::move(result_);
 }
 

@@ -106,17 +106,49 @@ std::string case_report(const Case& c, const Judgement& judgement) {
   return text;
 }
 
-std::string failure_report(const Failure& failure) {
-  std::string text = case_report(failure.shrunk.smallest, failure.shrunk.judgement);
-  if (failure.shrunk.steps == 0) {
-    if (!failure.shrunk.exhausted) return text;
-    return text + fmt::format("  no smaller one among {} cases tried (the search was cut short)\n",
-                              failure.shrunk.judgements);
+std::string failure_report(const Failure& failure, const std::string& again) {
+  const Shrunk& shrunk = failure.shrunk;
+  std::string text = case_report(shrunk.smallest, shrunk.judgement);
+  if (!shrunk.alone) {
+    text +=
+        "  this line passes alone: it fails only after other cases in the same process, or not "
+        "every time\n";
+    if (!again.empty()) text += fmt::format("  again: {}\n", again);
   }
-  text += fmt::format("  smallest of {} cases tried{}, {} steps from\n    {}\n",
-                      failure.shrunk.judgements,
-                      failure.shrunk.exhausted ? " (the search was cut short)" : "",
-                      failure.shrunk.steps, print(failure.found));
+  if (shrunk.steps == 0) {
+    if (!shrunk.exhausted) return text;
+    return text + fmt::format("  no smaller one among {} cases tried (the search was cut short)\n",
+                              shrunk.judgements);
+  }
+  text += fmt::format("  smallest of {} cases tried{}, {} steps from\n    {}\n", shrunk.judgements,
+                      shrunk.exhausted ? " (the search was cut short)" : "", shrunk.steps,
+                      print(failure.found));
+  return text;
+}
+
+std::string campaign_again(const CampaignOptions& options, const CampaignResult& result,
+                           const Failure* failure) {
+  std::string text;
+  const bool listed = !options.from.empty();
+  const char* folder = options.fixtures && !listed ? fixtures_asked() : nullptr;
+  if (folder != nullptr) text += fmt::format("HALFULP_FIXTURES={} ", shell_quoted(folder));
+  text += "halfulp check";
+  for (const std::string& filter : options.filters) text += " " + shell_quoted(filter);
+  for (const gpu::Backend backend : options.backends) {
+    text += fmt::format(" --backend {}", gpu::name(backend));
+  }
+  if (listed) {
+    text += fmt::format(" --from {}", shell_quoted(options.from));
+  } else {
+    text += fmt::format(" --seed {:#x} --cases {}", options.seed, result.generated);
+    if (!options.fixtures) text += " --no-fixtures";
+  }
+  if (failure != nullptr) {  // which cases a process has judged before depends on their number
+    const bool cuda = failure->found.text("backend") == gpu::name(gpu::Backend::cuda);
+    const bool bounded = cuda && options.jobs == 0;
+    text +=
+        fmt::format(" --jobs {}", bounded ? std::min(result.jobs, kDeviceJobsMost) : result.jobs);
+  }
   return text;
 }
 
@@ -168,17 +200,7 @@ std::string campaign_summary(const CampaignOptions& options, const CampaignResul
     text += fmt::format("no fixtures: {} holds no case file\n", fixtures_folder());
   }
   if (result.interrupted) text += "interrupted: not all cases were judged\n";
-  if (!options.from.empty()) return text;
-  text += "again: ";
-  const char* folder = options.fixtures ? fixtures_asked() : nullptr;
-  if (folder != nullptr) text += fmt::format("HALFULP_FIXTURES={} ", shell_quoted(folder));
-  text += "halfulp check";
-  for (const std::string& filter : options.filters) text += " " + shell_quoted(filter);
-  for (const gpu::Backend backend : options.backends) {
-    text += fmt::format(" --backend {}", gpu::name(backend));
-  }
-  text += fmt::format(" --seed {:#x} --cases {}", options.seed, result.generated);
-  text += options.fixtures ? "\n" : " --no-fixtures\n";
+  if (options.from.empty()) text += fmt::format("again: {}\n", campaign_again(options, result));
   return text;
 }
 

@@ -14,8 +14,12 @@ std::string repro_line(const Case& c);
 // The repro line, the verdict, the worst elements (index, value, bits, enclosure, bound,
 // error/bound), the kernel's declared arithmetic. Ends with a newline.
 std::string case_report(const Case& c, const Judgement& judgement);
-// The smallest failing case first, then where it came from.
-std::string failure_report(const Failure& failure);
+// The smallest failing case first, then where it came from. `again` is a command that runs the
+// cases before it too: said of a case that passes alone.
+std::string failure_report(const Failure& failure, const std::string& again = {});
+// "halfulp check ...", which judges the same cases again; of `failure`, with as many workers.
+std::string campaign_again(const CampaignOptions& options, const CampaignResult& result,
+                           const Failure* failure = nullptr);
 
 // One row for each kernel and backend: cases, verdict counts, worst error/bound.
 std::string campaign_table(const CampaignResult& result);

@@ -49,7 +49,8 @@ Json failure_json(const Failure& failure) {
           {"found_judgement", Json::parse(to_record(failure.judgement))},
           {"shrink_steps", failure.shrunk.steps},
           {"shrink_judgements", failure.shrunk.judgements},
-          {"shrink_exhausted", failure.shrunk.exhausted}};
+          {"shrink_exhausted", failure.shrunk.exhausted},
+          {"fails_alone", failure.shrunk.alone}};
 }
 
 // XML 1.0 text: markup escaped, characters that XML cannot hold replaced.
@@ -83,7 +84,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string test_case(const Row& row, const Failure* failure) {
+std::string test_case(const Row& row, const Failure* failure, const std::string& again) {
   const std::string head =
       fmt::format("    <testcase classname=\"{}\" name=\"{} {}\" time=\"{:.3f}\"",
                   escaped(row.operation), escaped(row.kernel), gpu::name(row.backend), row.seconds);
@@ -93,7 +94,7 @@ std::string test_case(const Row& row, const Failure* failure) {
     const char* element = row[Verdict::fail] > 0 ? "failure" : "error";
     const std::string message = fmt::format("{} fail, {} faulted of {} cases", row[Verdict::fail],
                                             row[Verdict::faulted], row.cases);
-    const std::string report = failure == nullptr ? std::string() : failure_report(*failure);
+    const std::string report = failure == nullptr ? std::string() : failure_report(*failure, again);
     body = fmt::format("      <{0} message=\"{1}\">{2}</{0}>\n", element, escaped(message),
                        escaped(report));
   } else if (row[Verdict::pass] == 0) {
@@ -113,8 +114,8 @@ struct Suite {
   double seconds = 0;
 };
 
-void add(Suite& suite, const Row& row, const Failure* failure) {
-  suite.cases += test_case(row, failure);
+void add(Suite& suite, const Row& row, const Failure* failure, const std::string& again) {
+  suite.cases += test_case(row, failure, again);
   ++suite.tests;
   suite.seconds += row.seconds;
   if (row[Verdict::fail] > 0) {
@@ -154,7 +155,7 @@ std::string campaign_junit(const CampaignOptions& options, const CampaignResult&
     }
     if (suites.empty() || suites.back().first != row.operation)
       suites.push_back({row.operation, {}});
-    add(suites.back().second, row, failure);
+    add(suites.back().second, row, failure, campaign_again(options, result, failure));
   }
   std::string text = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"halfulp check\" "

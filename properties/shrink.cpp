@@ -7,6 +7,7 @@
 #include <rapidcheck/shrinkable/Create.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "properties/assert.hpp"
@@ -42,11 +43,13 @@ bool same_trouble(const Judgement& first, const Judgement& now) {
 
 bool stopped(const ShrinkBudget& budget) { return budget.stop != nullptr && *budget.stop != 0; }
 
+using Judge = std::function<Judgement(const Case&)>;
+
 // Says the smallest case more shortly, if it then still fails.
-Shrunk folded(WorkerPool& pool, Shrunk best) {
+Shrunk folded(const Judge& judge, Shrunk best) {
   const Case shorter = with_folded_edges(best.smallest);
   if (best.steps == 0 || shorter == best.smallest) return best;
-  const Judgement now = pool.judge(shorter);
+  const Judgement now = judge(shorter);
   ++best.judgements;
   if (!same_trouble(best.judgement, now)) return best;
   best.smallest = shorter;
@@ -54,7 +57,7 @@ Shrunk folded(WorkerPool& pool, Shrunk best) {
   return best;
 }
 
-Shrunk walk(WorkerPool& pool, const Case& c, const Judgement& judgement,
+Shrunk walk(const Judge& judge, const Case& c, const Judgement& judgement,
             const ShrinkBudget& budget) {
   const Clock::time_point deadline = Clock::now() + limit(budget.seconds);
   Shrunk best{c, judgement, 0, 0, false};
@@ -65,10 +68,10 @@ Shrunk walk(WorkerPool& pool, const Case& c, const Judgement& judgement,
     for (auto child = children.next(); child; child = children.next()) {
       if (best.judgements >= budget.judgements || Clock::now() >= deadline || stopped(budget)) {
         best.exhausted = true;
-        return folded(pool, std::move(best));
+        return folded(judge, std::move(best));
       }
       const Case candidate = child->value();
-      const Judgement now = pool.judge(candidate);
+      const Judgement now = judge(candidate);
       ++best.judgements;
       if (!same_trouble(best.judgement, now)) continue;
       best.smallest = candidate;
@@ -79,7 +82,24 @@ Shrunk walk(WorkerPool& pool, const Case& c, const Judgement& judgement,
       break;
     }
   }
-  return folded(pool, std::move(best));
+  return folded(judge, std::move(best));
+}
+
+Shrunk walk_confirmed(WorkerPool& pool, const Case& c, const Judgement& judgement,
+                      const ShrinkBudget& budget) {
+  const std::optional<Judgement> first = judged_alone(pool, c, judgement, budget);
+  if (!first) return {.smallest = c, .judgement = judgement, .alone = false};
+  Shrunk best = walk([&](const Case& each) { return pool.judge(each); }, c, *first, budget);
+  if (best.steps == 0) return best;
+  const std::optional<Judgement> last = judged_alone(pool, best.smallest, best.judgement, budget);
+  if (last) {
+    best.judgement = *last;
+    return best;
+  }
+  const std::int64_t tried = best.judgements;
+  best = walk([&](const Case& each) { return pool.judge_fresh(each); }, c, *first, budget);
+  best.judgements += tried;
+  return best;
 }
 
 Shrunk walk_hangs(WorkerPool& pool, const Case& c, const Judgement& judgement,
@@ -89,25 +109,45 @@ Shrunk walk_hangs(WorkerPool& pool, const Case& c, const Judgement& judgement,
   const double patience_s =
       std::min(pool.options().watchdog_s, std::max(kLeast_s, kPasses * budget.pass_s));
   WorkerPool hasty({1, patience_s});
-  Shrunk best = walk(hasty, c, judgement, budget);
-  if (best.steps == 0 || stopped(budget)) return best;
+  Shrunk best = walk([&](const Case& each) { return hasty.judge(each); }, c, judgement, budget);
+  if (stopped(budget)) return best;
+  if (best.steps == 0) {
+    best.alone = judged_alone(pool, c, judgement, budget).has_value();
+    return best;
+  }
   constexpr double kConfirm = 4;
   const bool long_enough = pool.options().watchdog_s >= kConfirm * patience_s;
   WorkerPool patient({1, kConfirm * patience_s});
-  const Judgement confirmed = (long_enough ? pool : patient).judge(best.smallest);
+  const Judgement confirmed = (long_enough ? pool : patient).judge_fresh(best.smallest);
   ++best.judgements;
   if (same_trouble(judgement, confirmed)) {
     best.judgement = confirmed;
     return best;
   }
-  return {c, judgement, 0, best.judgements, true};  // it was only slow
+  // It was only slow, or hung for what came before it.
+  const bool alone = judged_alone(pool, c, judgement, budget).has_value();
+  return {c, judgement, 0, best.judgements, true, alone};
 }
 
 }  // namespace
 
+std::optional<Judgement> judged_alone(WorkerPool& pool, const Case& c, const Judgement& judgement,
+                                      const ShrinkBudget& budget) {
+  constexpr int kChances = 3;
+  for (int i = 0; i < kChances; ++i) {
+    if (stopped(budget)) return judgement;
+    Judgement now = pool.judge_fresh(c);
+    if (same_trouble(judgement, now)) return now;
+    const bool too_slow = now.fault.kind == gpu::FaultKind::timed_out;
+    if (now.verdict == Verdict::skipped || too_slow) return judgement;
+  }
+  return std::nullopt;
+}
+
 Shrunk shrink(WorkerPool& pool, const Case& c, const Judgement& judgement, ShrinkBudget budget) {
-  return judgement.fault.kind == gpu::FaultKind::timed_out ? walk_hangs(pool, c, judgement, budget)
-                                                           : walk(pool, c, judgement, budget);
+  return judgement.fault.kind == gpu::FaultKind::timed_out
+             ? walk_hangs(pool, c, judgement, budget)
+             : walk_confirmed(pool, c, judgement, budget);
 }
 
 }  // namespace halfulp::properties

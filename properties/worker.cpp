@@ -268,6 +268,11 @@ Judgement WorkerPool::judge(const Case& c) {
   return *work.judgement;
 }
 
+Judgement WorkerPool::judge_fresh(const Case& c) {
+  end_workers();
+  return judge(c);
+}
+
 bool WorkerPool::idle() const {
   return std::ranges::all_of(workers_, [](const auto& worker) { return worker->work == nullptr; });
 }

@@ -46,6 +46,8 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   Judgement judge(const Case& c);
+  // In a process that has judged nothing else: what earlier cases leave behind is not there.
+  Judgement judge_fresh(const Case& c);
 
   using Next = std::function<std::optional<Case>()>;  // nullopt: no more cases
   using Done = std::function<void(const Case&, const Judgement&)>;

@@ -163,6 +163,22 @@ TEST(Cli, CheckRepeatsFromItsOwnSummary) {
   EXPECT_EQ(counts(first.out), counts(second.out));
 }
 
+// Every ninth call in a process: no case fails when it is replayed.
+TEST(Cli, AFaultThatNeedsEarlierCasesComesWithTheCommandThatShowsIt) {
+  for (const char* more : {"", " --no-shrink"}) {
+    const Ran first =
+        fakes("check vector_add/fake_ninth --backend host --no-fixtures --cases 60 --jobs 1" +
+              std::string(more));
+    EXPECT_EQ(first.exit_code, 1);
+    EXPECT_TRUE(has(first.out, "this line passes alone")) << first.out;
+    const std::size_t at = first.out.find("  again: halfulp ");
+    ASSERT_NE(at, std::string::npos) << first.out;
+    const std::string again = first.out.substr(at + 17, first.out.find('\n', at) - at - 17);
+    EXPECT_TRUE(has(again, "--jobs 1")) << again;
+    EXPECT_EQ(fakes(again + more).out.substr(0, at), first.out.substr(0, at));
+  }
+}
+
 TEST(Cli, CheckWritesJsonAndJunit) {
   const std::string base = ::testing::TempDir() + "/cli_test_out";
   const Ran result =

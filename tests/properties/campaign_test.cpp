@@ -43,6 +43,26 @@ TEST(Shrink, StopsAtItsBudget) {
   EXPECT_EQ(result.judgements, 3);
 }
 
+// In a process that has made some calls it fails for every n above 7.
+TEST(Shrink, EndsAtACaseThatFailsInAProcessOfItsOwn) {
+  EXPECT_EQ(shrunk("vector_add fake_worn n=300 fill=normal seed=0x77"),
+            "vector_add fake_worn backend=host in=f32 n=101 fill=ones seed=0x1");
+}
+
+TEST(Shrink, LeavesACaseThatFailsOnlyAfterOthers) {
+  WorkerPool pool({1, 20});
+  const Case c = parse("vector_add fake_ninth n=300 fill=normal").value;
+  Judgement judgement = pool.judge(c);
+  for (int i = 0; i < 9 && judgement.verdict == Verdict::pass; ++i) judgement = pool.judge(c);
+  ASSERT_EQ(judgement.verdict, Verdict::fail);
+  const Shrunk result = shrink(pool, c, judgement, {1000, 30});
+  EXPECT_FALSE(result.alone);
+  EXPECT_EQ(result.smallest, c);
+  const std::string report = failure_report({c, judgement, result}, "halfulp check x");
+  EXPECT_NE(report.find("fails only after other cases in the same process"), std::string::npos);
+  EXPECT_NE(report.find("  again: halfulp check x\n"), std::string::npos) << report;
+}
+
 Judgement hung() {
   Judgement judgement;
   judgement.verdict = Verdict::faulted;

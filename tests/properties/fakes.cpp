@@ -121,6 +121,17 @@ Status unsteady(const Arguments& arguments) {
   return status;
 }
 
+Status ninth(const Arguments& arguments) {
+  static int calls = 0;
+  return ++calls % 9 == 0 ? wrong(arguments) : right(arguments);
+}
+
+Status worn(const Arguments& arguments) {
+  static int calls = 0;
+  const bool fails = elements(arguments) > (++calls > 6 ? kHarmless : 100);
+  return fails ? wrong(arguments) : right(arguments);
+}
+
 Status refusing(const Arguments&) { return {.refused = "x: not today", .launch_error = {}}; }
 
 }  // namespace
@@ -136,7 +147,8 @@ std::vector<gpu::Kernel> fake_kernels() {
       {"fake_abort", abort_loudly}, {"fake_quit", quit},         {"fake_hang", hang},
       {"fake_slow", slow},          {"fake_lonely", lonely},     {"fake_greedy", greedy},
       {"fake_starving", starving},  {"fake_spoiling", spoiling}, {"fake_chatty", chatty},
-      {"fake_unsteady", unsteady},  {"fake_refusing", refusing}};
+      {"fake_unsteady", unsteady},  {"fake_refusing", refusing}, {"fake_ninth", ninth},
+      {"fake_worn", worn}};
   for (const Row& row : fakes) {
     gpu::Kernel kernel;
     kernel.operation = "vector_add";

@@ -14,6 +14,8 @@
 //   vector_add fake_spoiling   right, but its process has no memory for any later case
 //   vector_add fake_chatty     right, but prints lines that look like answers
 //   vector_add fake_unsteady   right, but other bits in NaNs on every other call
+//   vector_add fake_ninth      adds 1 to element 5 on every ninth call in a process
+//   vector_add fake_worn       adds 1 to element 5 when n > 100, and later in a process when n > 7
 //   vector_add fake_refusing   refuses legal arguments
 #pragma once
 #include <vector>
