@@ -134,8 +134,7 @@ int check(Options& options) {
   fmt::print("{}\n{}{}", properties::campaign_table(result), properties::campaign_advice(result),
              properties::campaign_summary(campaign, result));
   if (!unwritten.empty()) throw UsageError(unwritten);
-  const int exit_code = result.exit_code();
-  return result.interrupted && exit_code != kExitFailed ? exit_of_signal() : exit_code;
+  return result.exit_code();
 }
 
 }  // namespace

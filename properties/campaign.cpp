@@ -131,8 +131,8 @@ void Campaign::record(const Case& c, const Judgement& judged) {
 }
 
 bool Campaign::stopped() {
-  result_.interrupted = result_.interrupted || (options_.stop != nullptr && *options_.stop != 0);
-  return result_.interrupted;
+  if (options_.stop != nullptr && result_.stop_signal == 0) result_.stop_signal = *options_.stop;
+  return result_.stop_signal != 0;
 }
 
 std::int64_t Campaign::judge_all(bool cuda, const WorkerPool::Next& next) {
@@ -188,6 +188,7 @@ void Campaign::generate(bool cuda, const std::vector<Pairing>& pairs,
 }
 
 void Campaign::shrink_failures() {
+  if (result_.failures.empty()) return;
   WorkerPool pool({1, std::min(options_.watchdog_s, 5.0)});
   ShrinkBudget budget = options_.shrink_budget;
   budget.stop = options_.stop;
@@ -234,6 +235,7 @@ CampaignResult Campaign::run() {
     if (!on_host.empty()) generate(false, on_host, host_cases, seconds * share(on_host));
     if (!on_cuda.empty()) generate(true, on_cuda, cuda_cases, seconds * share(on_cuda));
   }
+  result_.interrupted = result_.stop_signal != 0;
   result_.seconds = seconds_since(start_);
   shrink_failures();
   return std::move(result_);
@@ -297,6 +299,7 @@ std::string complete(CampaignOptions& options) {
 
 int CampaignResult::exit_code() const {
   if (total[Verdict::fail] + total[Verdict::faulted] > 0) return 1;
+  if (stop_signal != 0) return 128 + stop_signal;
   return total[Verdict::pass] > 0 ? 0 : 3;
 }
 

@@ -98,10 +98,11 @@ struct CampaignResult {
   std::int64_t generated = 0;
   std::int64_t restarts = 0;  // workers lost
   int jobs = 0;               // host workers
-  bool interrupted = false;   // by `stop`
+  int stop_signal = 0;        // that `stop` told of, while cases were judged or shrunk
+  bool interrupted = false;   // by it, before all cases were judged
   double seconds = 0;         // judging, shrinking aside
-  // 0: something passed and nothing failed; 1: a kernel failed or faulted; 3: nothing with power
-  // ran.
+  // 0: something passed and nothing failed; 1: a kernel failed or faulted; 128 and the signal:
+  // stopped; 3: nothing with power ran.
   int exit_code() const;
 };
 

@@ -185,6 +185,11 @@ std::string campaign_advice(const CampaignResult& result) {
   return text;
 }
 
+std::string interruption(const CampaignResult& result) {
+  return result.interrupted ? "interrupted: not all cases were judged"
+                            : "interrupted while shrinking: all cases were judged";
+}
+
 std::string campaign_summary(const CampaignOptions& options, const CampaignResult& result) {
   const Row& total = result.total;
   const double rate = result.seconds > 0 ? static_cast<double>(total.cases) / result.seconds : 0;
@@ -199,7 +204,7 @@ std::string campaign_summary(const CampaignOptions& options, const CampaignResul
   if (options.fixtures_missing) {
     text += fmt::format("no fixtures: {} holds no case file\n", fixtures_folder());
   }
-  if (result.interrupted) text += "interrupted: not all cases were judged\n";
+  if (result.stop_signal != 0) text += interruption(result) + "\n";
   if (options.from.empty()) text += fmt::format("again: {}\n", campaign_again(options, result));
   return text;
 }

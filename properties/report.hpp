@@ -29,8 +29,12 @@ std::string campaign_advice(const CampaignResult& result);
 // One line: seed, counts, rate; and the command that repeats the run.
 std::string campaign_summary(const CampaignOptions& options, const CampaignResult& result);
 
+// What a signal cut short.
+std::string interruption(const CampaignResult& result);
+
 std::string campaign_json(const CampaignOptions& options, const CampaignResult& result);
-// One test suite for each operation, one test case for each kernel and backend.
+// One test suite for each operation, one test case for each kernel and backend; an error in a suite
+// of its own where the campaign was interrupted.
 std::string campaign_junit(const CampaignOptions& options, const CampaignResult& result);
 
 // "[lo, hi]", the number itself where it is known exactly, or "NaN".

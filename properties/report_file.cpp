@@ -130,12 +130,13 @@ void add(Suite& suite, const Row& row, const Failure* failure, const std::string
 }  // namespace
 
 std::string campaign_json(const CampaignOptions& options, const CampaignResult& result) {
-  Json json = {{"halfulp", HALFULP_VERSION},      {"seed", fmt::format("{:#x}", options.seed)},
-               {"generated", result.generated},   {"seconds", result.seconds},
-               {"elements", result.elements},     {"exact_checked", result.exact_checked},
-               {"exit_code", result.exit_code()}, {"interrupted", result.interrupted},
-               {"total", counts(result.total)},   {"backends", Json::array()},
-               {"rows", Json::array()},           {"failures", Json::array()}};
+  Json json = {{"halfulp", HALFULP_VERSION},        {"seed", fmt::format("{:#x}", options.seed)},
+               {"generated", result.generated},     {"seconds", result.seconds},
+               {"elements", result.elements},       {"exact_checked", result.exact_checked},
+               {"exit_code", result.exit_code()},   {"interrupted", result.interrupted},
+               {"stop_signal", result.stop_signal}, {"total", counts(result.total)},
+               {"backends", Json::array()},         {"rows", Json::array()},
+               {"failures", Json::array()}};
   for (const BackendState& state : options.states) {
     json["backends"].push_back({{"name", gpu::name(state.backend)},
                                 {"device", state.device},
@@ -169,6 +170,13 @@ std::string campaign_junit(const CampaignOptions& options, const CampaignResult&
         escaped(operation), suite.tests, suite.failures, suite.errors, suite.skipped, suite.seconds,
         options.seed);
     text += suite.cases + "  </testsuite>\n";
+  }
+  if (result.stop_signal != 0) {
+    text += fmt::format(
+        "  <testsuite name=\"halfulp check\" tests=\"1\" failures=\"0\" errors=\"1\" "
+        "skipped=\"0\">\n    <testcase classname=\"halfulp check\" name=\"interrupted\">\n"
+        "      <error message=\"{}\"/>\n    </testcase>\n  </testsuite>\n",
+        escaped(interruption(result)));
   }
   return text + "</testsuites>\n";
 }

@@ -36,7 +36,7 @@ TEST(CliSignals, SignalsEndACampaignWithItsReport) {
   EXPECT_TRUE(has(stopped.out, "interrupted")) << stopped.out;
   EXPECT_TRUE(has(stopped.out, " 0 faulted")) << stopped.out;
   EXPECT_LT(stopped.seconds, 10);
-  EXPECT_EQ(contents(json).find("{\n"), 0u);
+  EXPECT_TRUE(has(contents(json), "\"exit_code\": 130,")) << contents(json);
   EXPECT_EQ(interrupted("fake_right", "TERM", json).exit_code, 143);
   const Ran failed = interrupted("fake_wrong", "INT", json);
   EXPECT_EQ(failed.exit_code, 1);

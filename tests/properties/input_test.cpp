@@ -185,7 +185,31 @@ TEST(Input, ACampaignStopsBeforeTheNextCase) {
   EXPECT_TRUE(result.interrupted);
   EXPECT_GE(result.total.cases, 5);
   EXPECT_LT(result.total.cases, 100);
-  EXPECT_TRUE(has(campaign_summary(options, result), "interrupted"));
+  EXPECT_EQ(result.exit_code(), 129);
+  const std::string says = "interrupted: not all cases were judged";
+  EXPECT_TRUE(has(campaign_summary(options, result), says));
+  EXPECT_TRUE(has(campaign_json(options, result), "\"exit_code\": 129,"));
+  EXPECT_TRUE(has(campaign_junit(options, result), "<error message=\"" + says));
+}
+
+TEST(Input, ACampaignThatStopsWhileItShrinksSaysSo) {
+  std::sig_atomic_t stop = 0;
+  CampaignOptions options;
+  options.filters = {"vector_add/fake_wrong"};
+  options.backends = {gpu::Backend::host};
+  options.fixtures = false;
+  options.cases = 20;
+  options.stop = &stop;
+  EXPECT_EQ(complete(options), "");
+  const CampaignResult result = run_campaign(options, [&](const Progress& progress) {
+    if (progress.doing.starts_with("shrinking")) stop = 1;
+  });
+  EXPECT_FALSE(result.interrupted);
+  EXPECT_EQ(result.total.cases, 20);
+  EXPECT_EQ(result.exit_code(), 1);
+  const std::string says = "interrupted while shrinking: all cases were judged";
+  EXPECT_TRUE(has(campaign_summary(options, result), says));
+  EXPECT_TRUE(has(campaign_junit(options, result), "<error message=\"" + says));
 }
 
 // A line for every kernel: a new kernel is judged on the real graphs without a line of its own.
