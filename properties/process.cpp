@@ -127,6 +127,7 @@ std::string Process::end() {
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
+  signal_ = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   return describe_end(status);
 }
 

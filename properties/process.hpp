@@ -30,7 +30,8 @@ class Process {
   bool running() const { return pid_ > 0; }
   int socket() const { return socket_; }
 
-  void kill();           // SIGKILL; end() is still to be called
+  void kill();                            // SIGKILL; end() is still to be called
+  int signal() const { return signal_; }  // that ended it, as end() found; 0: none
   std::string end();     // closes the socket, waits, and says how it ended; empty: exited with 0
   void forget_output();  // output_tail() starts anew
   std::string output_tail(std::size_t characters_max) const;
@@ -38,6 +39,7 @@ class Process {
  private:
   pid_t pid_ = -1;
   int socket_ = -1;
+  int signal_ = 0;
   int output_ = -1;  // a memory file that holds what the child prints
 };
 

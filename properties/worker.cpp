@@ -64,6 +64,7 @@ struct WorkerPool::Work {
   Case c;
   std::optional<Judgement> judgement;
   Attempt attempt = Attempt::first;
+  bool killed = false;  // its worker was, once
   enum class Company : std::uint8_t { any, to_be_alone, alone } company = Company::any;
 
   bool waits_for_solitude() const { return company == Company::to_be_alone; }
@@ -207,6 +208,22 @@ void WorkerPool::settle(Worker& worker, const Judgement& judgement) {
   work.judgement->seconds = std::chrono::duration<double>(Clock::now() - worker.given).count();
 }
 
+void WorkerPool::bury(Worker& worker) {
+  Work& work = *worker.work;
+  Judgement judgement = post_mortem(worker, Death::gone);
+  if (worker.process.signal() != SIGKILL) return settle(worker, judgement);
+  if (work.killed) {
+    judgement =
+        faulted(gpu::FaultKind::crashed,
+                judgement.fault.text + ", and so it was when the case was judged again, alone");
+    return settle(worker, judgement);
+  }
+  work.killed = true;
+  if (workers_.size() == 1 || work.company == Work::Company::alone) return give(worker, work);
+  worker.work = nullptr;
+  work.company = Work::Company::to_be_alone;
+}
+
 void WorkerPool::take_answer(Worker& worker, const std::string& line) {
   Judgement judgement;
   if (line == kNoMemory && worker.work->attempt == Attempt::first) {
@@ -250,7 +267,7 @@ void WorkerPool::wait() {
       case LineReader::State::pending:
         break;
       case LineReader::State::closed:
-        settle(worker, post_mortem(worker, Death::gone));
+        bury(worker);
         break;
       case LineReader::State::line:
         take_answer(worker, line);

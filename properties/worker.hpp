@@ -14,7 +14,8 @@
 //
 // What a machine or a device that is shared among the workers makes of a case is not its verdict:
 // where memory or time ran out while there were several, it is judged again alone, the other
-// workers ended.
+// workers ended. So is a case whose worker was killed by SIGKILL, which the system's out-of-memory
+// killer and other people send; a kernel is charged with it where its worker is killed again.
 #pragma once
 #include <csignal>
 #include <cstdint>
@@ -73,6 +74,7 @@ class WorkerPool {
   void wait();
   void settle(Worker& worker, const Judgement& judgement);
   Judgement post_mortem(Worker& worker, Death death);
+  void bury(Worker& worker);  // one that is gone
   bool lacked_by_company(const Work& work, const Judgement& judgement) const;
   bool idle() const;
   void end_workers();

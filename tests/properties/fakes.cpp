@@ -132,6 +132,13 @@ Status worn(const Arguments& arguments) {
   return fails ? wrong(arguments) : right(arguments);
 }
 
+Status killed(const Arguments& arguments) {
+  const char* mark = std::getenv("HALFULP_FAKE_KILLED");
+  const bool dies = mark == nullptr || open(mark, O_CREAT | O_EXCL | O_CLOEXEC, 0600) >= 0;
+  if (dies && elements(arguments) > kHarmless) std::raise(SIGKILL);
+  return right(arguments);
+}
+
 Status refusing(const Arguments&) { return {.refused = "x: not today", .launch_error = {}}; }
 
 }  // namespace
@@ -148,7 +155,7 @@ std::vector<gpu::Kernel> fake_kernels() {
       {"fake_slow", slow},          {"fake_lonely", lonely},     {"fake_greedy", greedy},
       {"fake_starving", starving},  {"fake_spoiling", spoiling}, {"fake_chatty", chatty},
       {"fake_unsteady", unsteady},  {"fake_refusing", refusing}, {"fake_ninth", ninth},
-      {"fake_worn", worn}};
+      {"fake_worn", worn},          {"fake_killed", killed}};
   for (const Row& row : fakes) {
     gpu::Kernel kernel;
     kernel.operation = "vector_add";

@@ -159,6 +159,34 @@ TEST(Worker, TimeStoppedDoesNotCount) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(Worker, AKernelThatIsKilledTwiceIsFaulted) {
+  WorkerPool pool({1, 20});
+  expect_fault(pool, "fake_killed", gpu::FaultKind::crashed, "SIGKILL");
+  EXPECT_EQ(pool.restarts(), 2);
+  expect_fault(pool, "fake_killed", gpu::FaultKind::crashed, "so it was when the case was judged");
+  expect_alive(pool);
+}
+
+// By the system, where memory runs out, or by somebody.
+TEST(Worker, AWorkerThatIsKilledFromOutsideCostsNoVerdict) {
+  const std::string mark = ::testing::TempDir() + "/worker_test_killed." + std::to_string(getpid());
+  setenv("HALFULP_FAKE_KILLED", mark.c_str(), 1);
+  for (const int jobs : {1, 3}) {
+    std::remove(mark.c_str());
+    WorkerPool pool({.jobs = jobs});
+    int n = 8;
+    std::int64_t passed = 0;
+    pool.run([&] { return n == 14 ? std::nullopt : std::optional(add("fake_killed", n++)); },
+             [&](const Case&, const Judgement& judgement) {
+               passed += judgement.verdict == Verdict::pass;
+             });
+    EXPECT_EQ(passed, 6) << jobs;
+    EXPECT_EQ(pool.restarts(), 1) << jobs;
+  }
+  unsetenv("HALFULP_FAKE_KILLED");
+  std::remove(mark.c_str());
+}
+
 TEST(Worker, TimesOfAnySizeAreTimes) {
   for (const double seconds : {1e300, std::numeric_limits<double>::infinity(), 1e10}) {
     WorkerPool pool({1, seconds});
