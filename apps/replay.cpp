@@ -18,7 +18,7 @@ namespace {
 struct Options {
   std::vector<std::string> words;
   std::string backend;
-  double watchdog_s = 20;
+  double watchdog_s = properties::kWatchdog_s;
   double seconds = 30;
   std::int64_t cases = 5000;
 };
@@ -44,7 +44,7 @@ bool trouble(const properties::Judgement& judgement) {
 
 int replay_one(properties::WorkerPool& pool, const properties::Case& c) {
   const properties::Judgement judgement = pool.judge(c);
-  fmt::print("{}", properties::case_report(c, judgement));
+  fmt::print("{}", properties::case_report(c, judgement, pool.options().watchdog_s));
   if (trouble(judgement)) return kExitFailed;
   return judgement.verdict == properties::Verdict::pass ? kExitPassed : kExitPowerless;
 }
@@ -77,12 +77,13 @@ int shrink(const Options& options) {
   properties::WorkerPool pool({1, options.watchdog_s});
   const properties::Judgement judgement = pool.judge(c);
   if (!trouble(judgement)) {
-    fmt::print("{}", properties::case_report(c, judgement));
+    fmt::print("{}", properties::case_report(c, judgement, pool.options().watchdog_s));
     return judgement.verdict == properties::Verdict::pass ? kExitPassed : kExitPowerless;
   }
   properties::ShrinkBudget budget{options.cases, options.seconds};
   budget.stop = stop_on_signals();
-  const properties::Failure failure{c, judgement, properties::shrink(pool, c, judgement, budget)};
+  const properties::Failure failure{c, judgement, properties::shrink(pool, c, judgement, budget),
+                                    options.watchdog_s};
   fmt::print("{}", properties::failure_report(failure));
   return kExitFailed;
 }

@@ -124,7 +124,8 @@ void Campaign::record(const Case& c, const Judgement& judged) {
   const bool first = std::ranges::none_of(result_.failures, [&](const Failure& failure) {
     return failure.found.operation == c.operation && failure.found.kernel == c.kernel;
   });
-  if (trouble && first) result_.failures.push_back({c, judgement, {c, judgement}});
+  if (trouble && first)
+    result_.failures.push_back({c, judgement, {c, judgement}, options_.watchdog_s});
   const std::int64_t troubles = result_.total[Verdict::fail] + result_.total[Verdict::faulted];
   on_progress_({result_.total.cases, troubles, seconds_since(start_),
                 fmt::format("{}/{} {}", c.operation, c.kernel, c.text("backend"))});

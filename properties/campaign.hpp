@@ -33,7 +33,7 @@ struct CampaignOptions {
   std::uint64_t seed = 1;
   std::string from;  // judge the lines of this file and nothing else
   int jobs = 0;      // worker processes; 0: one for each core, of cuda at most kDeviceJobsMost
-  double watchdog_s = 20;
+  double watchdog_s = kWatchdog_s;
   int size_max = 100;  // of generated cases, 0 to 100
   bool fixtures = true;
   bool shrink = true;
@@ -87,6 +87,7 @@ struct Failure {
   Case found;
   Judgement judgement;
   Shrunk shrunk;
+  double watchdog_s = kWatchdog_s;  // that it was found under
 };
 
 struct CampaignResult {

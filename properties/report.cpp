@@ -37,6 +37,10 @@ std::string verdict_line(const Judgement& judgement) {
                                   : fmt::format("  {}: {}\n", verdict, judgement.reason);
 }
 
+std::string watchdog_option(double seconds) {
+  return seconds == kWatchdog_s ? std::string() : fmt::format(" --watchdog {}", seconds);
+}
+
 std::string shell_quoted(const std::string& text) {
   const bool plain = std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -85,8 +89,10 @@ std::string align(const std::vector<std::vector<std::string>>& rows, std::size_t
 
 std::string repro_line(const Case& c) { return fmt::format("halfulp replay '{}'", print(c)); }
 
-std::string case_report(const Case& c, const Judgement& judgement) {
-  std::string text = repro_line(c) + "\n" + verdict_line(judgement);
+std::string case_report(const Case& c, const Judgement& judgement, double watchdog_s) {
+  const bool timed_out = judgement.fault.kind == gpu::FaultKind::timed_out;
+  std::string text = repro_line(c) + (timed_out ? watchdog_option(watchdog_s) : "") + "\n" +
+                     verdict_line(judgement);
   if (judgement.verdict == Verdict::skipped) return text;
   if (!judgement.worst.empty()) {
     text += judgement.failed > 0 ? "  worst elements:\n" : "  worst element:\n";
@@ -108,7 +114,7 @@ std::string case_report(const Case& c, const Judgement& judgement) {
 
 std::string failure_report(const Failure& failure, const std::string& again) {
   const Shrunk& shrunk = failure.shrunk;
-  std::string text = case_report(shrunk.smallest, shrunk.judgement);
+  std::string text = case_report(shrunk.smallest, shrunk.judgement, failure.watchdog_s);
   if (!shrunk.alone) {
     text +=
         "  this line passes alone: it fails only after other cases in the same process, or not "
@@ -143,6 +149,7 @@ std::string campaign_again(const CampaignOptions& options, const CampaignResult&
     text += fmt::format(" --seed {:#x} --cases {}", options.seed, result.generated);
     if (!options.fixtures) text += " --no-fixtures";
   }
+  text += watchdog_option(options.watchdog_s);
   if (failure != nullptr) {  // which cases a process has judged before depends on their number
     const bool cuda = failure->found.text("backend") == gpu::name(gpu::Backend::cuda);
     const bool bounded = cuda && options.jobs == 0;

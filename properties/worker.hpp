@@ -29,11 +29,13 @@
 
 namespace halfulp::properties {
 
+inline constexpr double kWatchdog_s = 20;  // unless told otherwise
+
 struct WorkerOptions {
   int jobs = 1;
-  double watchdog_s = 20;      // of wall clock, for one call of the kernel; any size
-  bool advise_always = false;  // JudgeOptions
-  bool one_device = false;     // calls of kernels wait for each other: also where one hangs
+  double watchdog_s = kWatchdog_s;  // of wall clock, for one call of the kernel; any size
+  bool advise_always = false;       // JudgeOptions
+  bool one_device = false;          // calls of kernels wait for each other: also where one hangs
   // Not 0: run() ends, and cases still in hand after kStopGrace_s are dropped.
   const volatile std::sig_atomic_t* stop = nullptr;
 };

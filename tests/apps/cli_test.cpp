@@ -179,6 +179,19 @@ TEST(Cli, AFaultThatNeedsEarlierCasesComesWithTheCommandThatShowsIt) {
   }
 }
 
+// As long as it takes under the watchdog of the run, and under the default one it passes.
+TEST(Cli, LinesOfCasesThatTimedOutHaveTheirWatchdog) {
+  const Ran found = fakes(
+      "check vector_add/fake_slow --backend host --no-fixtures --cases 9 --watchdog 0.3 --jobs 1");
+  EXPECT_EQ(found.exit_code, 1);
+  EXPECT_TRUE(has(found.out, "' --watchdog 0.3\n")) << found.out;
+  EXPECT_TRUE(has(found.out, "--cases 9 --no-fixtures --watchdog 0.3\n")) << found.out;
+  const std::string line = found.out.substr(found.out.find("halfulp replay") + 8);
+  const Ran replayed = fakes(line.substr(0, line.find('\n')));
+  EXPECT_EQ(replayed.exit_code, 1);
+  EXPECT_TRUE(has(replayed.out, "' --watchdog 0.3\n")) << replayed.out;
+}
+
 TEST(Cli, CheckWritesJsonAndJunit) {
   const std::string base = ::testing::TempDir() + "/cli_test_out";
   const Ran result =
