@@ -132,9 +132,7 @@ void choose_shape(Choices& choose, gpu::Backend backend, const TileSize& tile, C
   const bool large = backend == gpu::Backend::cuda && choose.size() > 50 && choose.one_in(20);
   if (large && choose_large_shape(choose, c)) return;
   if (choose.one_in(8)) return choose_aligned_shape(choose, tile, c);
-  constexpr int kLong[gpu::kBackends] = {8, 16, 8};
-  const bool is_long = choose.one_in(kLong[static_cast<std::size_t>(backend)]);
-  if (is_long && choose_long_shape(choose, tile, c)) return;
+  if (choose.one_in(8) && choose_long_shape(choose, tile, c)) return;
   const double most = kWorkMost[static_cast<std::size_t>(backend)];
   const std::int64_t tiles = backend == gpu::Backend::cuda ? 2 + choose.size() / 10 : 3;
   std::int64_t m = choose_size(choose, tile.m, tiles);
@@ -176,12 +174,9 @@ std::int64_t choose_programs(Choices& choose, std::int64_t tiles, std::int64_t i
     }
     return std::max<std::int64_t>(1, count);
   };
-  switch (choose.between(0, 10)) {
+  switch (choose.between(0, 9)) {
     case 0:
       return 0;
-    case 10:  // all tiles are shared in two rounds, if two_tile asks for it
-      if (tiles >= 4) return choose.between(tiles / 2 + 1, tiles - 1);
-      return choose.between(2, 7);
     case 1:
       return wave(tiles);  // tiles mod P = 0
     case 2:
@@ -218,10 +213,14 @@ void choose_parameters(Choices& choose, const gpu::Kernel& kernel, gpu::Backend 
   set("group", choose.one_in(2) ? 1 : choose.between(2, choose.one_in(8) ? 64 : 5));
   const std::int64_t iterations = schedule.iterations();
   set("splits", choose.one_in(4) ? choose.between(1, 64) : choose.between(1, iterations + 1));
-  const std::int64_t programs = choose_programs(choose, schedule.tiles(), iterations);
+  // Now and then all tiles are shared, in two rounds.
+  const std::int64_t tiles = schedule.tiles();
+  const bool rounds = tiles >= 4 && choose.one_in(3);
+  const std::int64_t programs = rounds ? choose.between(tiles / 2 + 1, tiles - 1)
+                                       : choose_programs(choose, tiles, iterations);
   // The host executor runs one block a program.
   set("programs", backend == gpu::Backend::cuda ? programs : std::min<std::int64_t>(programs, 40));
-  set("two_tile", choose.one_in(3) ? 1 : 0);
+  set("two_tile", rounds || choose.one_in(3) ? 1 : 0);
 }
 
 }  // namespace
