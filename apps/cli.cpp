@@ -17,6 +17,7 @@
 
 #include "apps/command.hpp"
 #include "properties/operation.hpp"
+#include "properties/plan.hpp"
 
 namespace halfulp::apps {
 
@@ -42,7 +43,7 @@ properties::Case case_of(const std::vector<std::string>& words) {
   if (words.size() == 1 && names_file(line)) {
     throw UsageError(shortened(line) + ": expected a case line; only `halfulp replay` takes files");
   }
-  properties::Parsed parsed = properties::parse(line);
+  properties::Parsed parsed = properties::parse(properties::without_command(line));
   if (parsed.error) throw UsageError(parsed.error.what);
   return std::move(parsed.value);
 }

@@ -295,6 +295,10 @@ std::string complete(CampaignOptions& options) {
       options.listed.push_back(std::move(c));
     }
   }
+  if (!options.from.empty() && options.listed.empty()) {
+    return fmt::format("{}: none of its {} case lines is for the kernels and backends asked for",
+                       shown(options.from), lines.size());
+  }
   return {};
 }
 

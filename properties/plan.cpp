@@ -135,6 +135,7 @@ std::vector<CaseLine> read_case_lines(const std::string& file, std::string& erro
     if (number == 1 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     const std::size_t start = text.find_first_not_of(" \t\r");
     if (start == std::string_view::npos || text[start] == '#') continue;
+    text = without_command(text);
     // A kernel that does not take the line (its storage, say) is passed over while another does.
     std::string wrong;
     const std::size_t before = lines.size();
@@ -156,6 +157,23 @@ std::vector<CaseLine> read_case_lines(const std::string& file, std::string& erro
     return {};
   }
   return lines;
+}
+
+std::string_view without_command(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r", kCommand = "halfulp replay '";
+  constexpr std::string_view kWatchdog = " --watchdog ";
+  std::string_view inner = text.substr(std::min(text.find_first_not_of(kBlank), text.size()));
+  if (!inner.starts_with(kCommand)) return text;
+  inner.remove_prefix(kCommand.size());
+  const std::size_t quote = inner.find('\'');
+  if (quote == std::string_view::npos) return text;
+  std::string_view rest = inner.substr(quote + 1);
+  rest = rest.substr(0, rest.find_last_not_of(kBlank) + 1);
+  if (rest.starts_with(kWatchdog)) {
+    const std::size_t number = rest.find_first_not_of("0123456789.e+-", kWatchdog.size());
+    if (rest.size() > kWatchdog.size() && number == std::string_view::npos) rest = {};
+  }
+  return rest.empty() ? inner.substr(0, quote) : text;
 }
 
 std::string no_case_line(const std::string& file) {

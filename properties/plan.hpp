@@ -30,13 +30,16 @@ std::vector<Pairing> pairings(const std::vector<std::string>& filters,
                               const std::vector<gpu::Backend>& backends);
 
 // The case lines of a file, read once (it may be a pipe): one a line of at most 1 MiB, '#' starts a
-// comment line; "operation * ..." stands for every kernel of the operation. `error` is "file:line:
-// what is wrong", and the result is then empty.
+// comment line; "operation * ..." stands for every kernel of the operation; a line may stand in the
+// command that replays it. `error` is "file:line: what is wrong", and the result is then empty.
 struct CaseLine {
   Case value;
   bool names_backend = false;
 };
 std::vector<CaseLine> read_case_lines(const std::string& file, std::string& error);
+// The case line in "halfulp replay 'LINE'" as reports print it, with a watchdog or without; any
+// other text as it is.
+std::string_view without_command(std::string_view text);
 // What is wrong with a user's file that has none.
 std::string no_case_line(const std::string& file);
 // A line that names no backend stands for one case on each of `backends` that its kernel is built

@@ -81,6 +81,12 @@ TEST(Cli, ReplayPassesOrFailsAgain) {
   EXPECT_EQ(skipped.exit_code, 3);
 }
 
+TEST(Cli, ReplayTakesALineAsReportsPrintIt) {
+  const Ran first = fakes("replay vector_add fake_wrong n=9 fill=ones");
+  const std::string line = first.out.substr(0, first.out.find('\n'));
+  EXPECT_EQ(fakes("replay \"" + line + "\"").out, first.out);
+}
+
 TEST(Cli, ReplayTakesAFileOfCases) {
   const std::string file = ::testing::TempDir() + "/cli_test.cases";
   std::ofstream(file) << "# two cases\nvector_add fake_right n=3\nvector_add fake_wrong n=9\n";

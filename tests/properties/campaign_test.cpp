@@ -164,6 +164,26 @@ TEST(Plan, CaseFilesNameTheLineThatIsWrong) {
   EXPECT_NE(error, "");
 }
 
+TEST(Plan, LinesMayStandInTheCommandThatReplaysThem) {
+  const std::string line = "vector_add fake_right backend=host in=f32 n=3 fill=normal seed=0x1";
+  const std::string command = "halfulp replay '" + line + "'";
+  for (const std::string& text :
+       {line, command, " " + command + " \r", command + " --watchdog 0.5"}) {
+    EXPECT_EQ(without_command(text), text == line ? text : line);
+  }
+  for (const std::string& text :
+       {"halfulp replay " + line, "halfulp replay '" + line, "halfulp shrink '" + line + "'",
+        command + " --json x", command + " --watchdog", command + " --watchdog x"}) {
+    EXPECT_EQ(without_command(text), text);
+  }
+  const std::string file = ::testing::TempDir() + "/command_test.cases";
+  std::ofstream(file) << "  " << command << "\n";
+  std::string error;
+  const auto cases = read_cases(file, {gpu::Backend::host}, error);
+  ASSERT_EQ(cases.size(), 1u) << error;
+  EXPECT_EQ(print(cases[0]), line);
+}
+
 TEST(Campaign, LinesOfTheUsersFileAreSkippedAndNotDropped) {
   const std::string file = ::testing::TempDir() + "/unbuilt_test.cases";
   std::ofstream(file) << "vector_add fake_right n=3\n";
@@ -176,6 +196,15 @@ TEST(Campaign, LinesOfTheUsersFileAreSkippedAndNotDropped) {
   EXPECT_EQ(result.total[Verdict::skipped], 1);
   ASSERT_EQ(result.rows.size(), 1u);
   EXPECT_EQ(result.rows[0].skip_reason, "fake_right is not built for host-checked");
+  CampaignOptions other = options;
+  other.listed.clear();
+  other.filters = {"vector_add/fake_wrong"};
+  EXPECT_EQ(complete(other),
+            file + ": none of its 1 case lines is for the kernels and backends asked for");
+  std::ofstream(file) << "vector_add fake_right n=3 backend=host\n";
+  other.filters.clear();
+  EXPECT_EQ(complete(other),
+            file + ": none of its 1 case lines is for the kernels and backends asked for");
   std::ofstream{file} << "# nothing\n";
   CampaignOptions empty;
   empty.from = file;
