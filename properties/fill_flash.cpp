@@ -3,6 +3,7 @@
 // the channel of a head that carries them. A1 to A10 are probes.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "properties/fill.hpp"
 #include "properties/number.hpp"
@@ -214,6 +215,35 @@ std::uint64_t large_products(const Scene& scene, Quantity quantity, const Place&
   return number(scene.format, minus ? -40 : 40);
 }
 
+// q of odd multiples of the least subnormal number, k near the largest numbers: scores of a unit or
+// two, of one sign or the other for each key. Where |scale| is 2^-s, s > 0, scaled q lie half the
+// least number above a multiple of it, or little less: rounded in their own format all of them lose
+// that, and scores move by up to dim / 2 times the least number times k. 4-byte formats get bf16's
+// numbers, which fp32 scales exactly unless it flushes them.
+std::uint64_t subnormal_query(const Scene& scene, Quantity quantity, const Place& place) {
+  const Draw bits = draw(scene, quantity, place);
+  if (quantity == Quantity::v) return normal(scene.format, bits);
+  const bool half = scene.format == Format::fp16;
+  if (quantity == Quantity::k) {  // 2^15 to 2^16 in fp16, 2^127 to 2^128
+    const Draw key(scene.seed, kPositions, place.i, place.j);
+    const int precision = half ? 11 : 8;
+    const std::int64_t one = std::int64_t{1} << (precision - 1);
+    const auto value = one + static_cast<std::int64_t>(bits.below(static_cast<std::uint64_t>(one)));
+    const bool minus = negative(key) != negative(Draw(scene.seed, kCarrier, 0, place.k));
+    return number(scene.format, minus ? -value : value, (half ? 16 : 128) - precision);
+  }
+  const int shift = std::clamp(-scene.scale_exponent, 1, 5);
+  const int bits_most = half ? 10 : 7;  // of a subnormal number
+  // |scale| dim q k of 2 at most, where that leaves numbers to choose.
+  const int dim_bits = std::bit_width(static_cast<std::uint64_t>(scene.dim));
+  const int kept =
+      std::clamp(bits_most - scene.scale_exponent - dim_bits - shift - 1, 0, bits_most - shift - 1);
+  const auto step = static_cast<std::int64_t>(bits.below(std::uint64_t{1} << kept, 2));
+  const std::int64_t size = ((4 * step + 1) << (shift - 1)) - (shift > 1 ? 1 : 0);
+  const bool minus = negative(Draw(scene.seed, kCarrier, 0, place.k));
+  return number(scene.format, minus ? -size : size, half ? -24 : -133);
+}
+
 constexpr std::array kRows{
     Fill{"A1", kFlash, true, ids, "v names key, channel and head: the value of a single open key"},
     Fill{"A2", kFlash, true, opposite,
@@ -232,6 +262,7 @@ constexpr std::array kRows{
     Fill{"hot", kFlash, false, hot, "scores with a deviation of 32"},
     Fill{"last_channel", kFlash, false, last_channel, "q and k zero but in the last channel"},
     Fill{"score_low_bits", kFlash, false, score_low_bits, "scores differ by the last bits of k"},
+    Fill{"subnormal_q", kFlash, false, subnormal_query, "q odd multiples of the least number"},
     Fill{"large_products", kFlash, false, large_products, "scores whose sum overflows fp16"},
 };
 

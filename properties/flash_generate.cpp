@@ -1,10 +1,10 @@
-// Sizes around the kernel's tiles, masks whose borders lie around them too, work that suits the
-// backend.
+// Sizes around the kernel's tiles, masks (flash_generate_mask.cpp), work that suits the backend.
 #include "properties/flash_generate.hpp"
 
 #include <algorithm>
 
 #include "properties/fill.hpp"
+#include "properties/flash_generate_mask.hpp"
 #include "properties/flash_problem.hpp"
 #include "properties/generate.hpp"
 #include "properties/operation.hpp"
@@ -170,134 +170,82 @@ void choose_sizes(Choices& choose, gpu::Backend backend, const FlashTile& tile, 
   set_sizes(sizes, c);
 }
 
-// A position from 0 to `most`: around an edge of a tile, or an end.
-std::int64_t position(Choices& choose, std::int64_t edge, std::int64_t most) {
-  const std::int64_t any = choose.between(0, most);
-  const std::int64_t near = choose.between(0, most / edge) * edge + choose.between(-1, 1);
-  const std::int64_t chosen = choose.weighted<std::int64_t>(
-      {{1, 0}, {1, 1}, {1, most}, {1, std::max<std::int64_t>(0, most - 1)}, {2, any}, {5, near}});
-  return std::clamp<std::int64_t>(chosen, 0, most);
+// One head of few channels, for shapes that need many rows.
+void set_rows(Choices& choose, std::int64_t queries, std::int64_t keys, Case& c) {
+  set_sizes({.batches = 1,
+             .heads = 1,
+             .queries = std::max<std::int64_t>(1, queries),
+             .keys = std::max<std::int64_t>(1, keys),
+             .dim = choose.between(8, 16)},
+            c);
 }
 
-// How far a window reaches.
-std::int64_t reach(Choices& choose, std::int64_t edge) {
-  const std::int64_t small = choose.between(0, 3), near = edge + choose.between(-1, 1);
-  return choose.one_in(3) ? near : small;
+// A window over whole tiles of keys: just long enough that one is open to all queries of a tile, or
+// far longer than the tile.
+void choose_long_window(Choices& choose, const FlashTile& tile, Case& c) {
+  const std::int64_t queries =
+      choose.one_in(2) ? tile.queries : choose.between(1, tile.queries + tile.queries / 4);
+  const std::int64_t least = std::min(queries, tile.queries) + tile.keys - 2;
+  const std::int64_t slack = choose.between(0, tile.keys);
+  const std::int64_t around = tile.keys * choose.between(4, 6) + choose.between(-1, 1);
+  const std::int64_t span =
+      choose.weighted<std::int64_t>({{2, least}, {3, least + slack}, {4, around}});
+  const std::int64_t part = choose.between(0, span);
+  const std::int64_t right = choose.weighted<std::int64_t>({{2, 0}, {1, span}, {2, part}});
+  std::int64_t keys = span + queries + choose.between(0, tile.keys);
+  // So that the first query's keys end where a tile does.
+  if (choose.one_in(2)) keys += tile.keys - 1 - (keys - queries + right) % tile.keys;
+  set_rows(choose, queries, keys, c);
+  c.set("mask", "window:" + std::to_string(span - right) + ":" + std::to_string(right));
 }
 
-std::string choose_arguments(Choices& choose, MaskFamily family, const FlashTile& tile,
-                             const Case& c) {
+// Sizes at which the numbers of a mask that settings tell show.
+void suit_mask(Choices& choose, const gpu::Kernel& kernel, const FlashTile& tile, Case& c) {
+  const Mask mask = parse_mask(c.text("mask"));
+  const bool told = passing(kernel, mask) == MaskPassing::settings;
   const std::int64_t queries = c.integer("queries"), keys = c.integer("keys");
-  Mask mask{.family = family};
-  const auto take = [&](std::int64_t value) { mask.arguments[mask.count++] = value; };
-  const auto stretch = [&](std::int64_t edge, std::int64_t most) {
-    const std::int64_t first = position(choose, edge, most);
-    const std::int64_t length = choose.weighted<std::int64_t>({{2, 1}, {2, edge}, {1, most}});
-    take(first);
-    take(std::min(most, first + length));
-  };
-  const auto percent = [&] {
-    take(choose.weighted<std::int64_t>({{2, 10}, {3, 50}, {2, 90}, {1, 99}, {1, 100}}));
-  };
-  switch (family) {
-    case MaskFamily::none:
-    case MaskFamily::causal_top_left:
-    case MaskFamily::causal_bottom_right:
-      break;
-    case MaskFamily::prefix_lm:
-      take(position(choose, tile.keys, keys + 1));
-      break;
-    case MaskFamily::window:
-      take(reach(choose, tile.keys));
-      take(choose.one_in(2) ? 0 : reach(choose, tile.keys));
-      break;
-    case MaskFamily::documents:
-      take(std::max<std::int64_t>(
-          1, choose.one_in(2) ? reach(choose, tile.keys) : position(choose, tile.keys, keys + 1)));
-      break;
-    case MaskFamily::empty_rows:
-      stretch(tile.queries, queries);
-      break;
-    case MaskFamily::closed:
-      stretch(tile.keys, keys);
-      break;
-    case MaskFamily::only:
-      take(position(choose, tile.keys, std::max<std::int64_t>(0, keys - 1)));
-      break;
-    case MaskFamily::keys:
-      take(choose.between(1, 3));
-      break;
-    case MaskFamily::bias:
-      if (choose.one_in(2)) percent();
-      break;
-    case MaskFamily::random:
-    case MaskFamily::large:
-    case MaskFamily::lowest:
-      percent();
-      break;
-    case MaskFamily::padded_left:
-    case MaskFamily::padded_right:
-      take(position(choose, tile.keys, keys));
-      break;
+  if (c.text("order") == "exhaustive" || queries * keys == 0) return;
+  const std::int64_t length = mask.arguments[0];
+  if (mask.family == MaskFamily::window) {
+    if (choose.one_in(told ? 3 : 6)) return choose_long_window(choose, tile, c);
+    // Positions before the first key, less what a window reaches.
+    const bool before = length > keys && queries > 2 && queries <= keys;
+    if (told && before && !choose.one_in(4)) c.set("keys", choose.between(1, queries - 2));
+  } else if (told && mask.family == MaskFamily::documents && length < 2 * tile.keys) {
+    if (length >= std::min(queries, keys) && choose.one_in(2)) {
+      set_rows(choose, length + choose.between(1, length), length + choose.between(1, length), c);
+    }
   }
-  return print(mask);
 }
 
-// Families that the kernel takes; a probe's own first.
-MaskFamily choose_family(Choices& choose, const gpu::Kernel& kernel, const Case& c) {
-  const auto takes = [&](MaskFamily family) {
-    return passing(kernel, {.family = family}) != MaskPassing::none;
-  };
+// Scores that change from tile to tile are as the fill says whatever the scale, so that products of
+// q and k are not: tiles enough that those of a large scale stay close where scores do not.
+void choose_large_scale(Choices& choose, const FlashTile& tile, Case& c) {
+  const auto scale = choose.weighted<std::string>({{1, "2"}, {2, "4"}, {2, "30"}});
+  c.set("scale", choose.one_in(3) ? "-" + scale : scale);
+  if (c.text("order") == "exhaustive" || !choose.one_in(2)) return;
+  const std::int64_t keys = tile.keys * choose.between(3, 5) + choose.between(-1, 1);
+  set_rows(choose, choose.between(1, 8), keys, c);
+}
+
+void choose_scale(Choices& choose, const FlashTile& tile, Case& c) {
   const std::string_view fill = c.text("fill");
-  const bool probe = (fill == "A1" || fill == "A8") && choose.one_in(2);
-  if (probe && takes(MaskFamily::keys)) return MaskFamily::keys;
-  const bool plain = (fill == "A2" || fill == "A3") && choose.one_in(2);
-  if ((plain || choose.one_in(6)) && takes(MaskFamily::none)) return MaskFamily::none;
-  std::vector<MaskFamily> families;
-  for (int i = 0; i < kMaskFamilies; ++i) {
-    const auto family = static_cast<MaskFamily>(i);
-    if (!takes(family)) continue;
-    // What every kernel has to do counts twice, and dense masks of one number are many.
-    families.push_back(family);
-    if (family <= MaskFamily::window || family == MaskFamily::bias) families.push_back(family);
+  const bool steps = fill == "rising" || fill == "falling" || fill == "dominating";
+  if (steps && choose.one_in(3)) return choose_large_scale(choose, tile, c);
+  if (fill == "subnormal_q" && choose.one_in(2)) {  // exact but for the last bits
+    return c.set("scale", choose.weighted<std::string>(
+                              {{1, "0.5"}, {1, "0.25"}, {1, "0.125"}, {1, "0.0625"}}));
   }
-  return families[static_cast<std::size_t>(choose.between(0, std::ssize(families) - 1))];
-}
-
-void choose_mask_layout(Choices& choose, MaskFamily family, Case& c) {
-  c.set("mask_in", choose.one_in(2) ? "f32" : "input");
-  std::string axes;
-  for (const char axis : broadcast_axes(family)) {
-    if (choose.one_in(2)) axes += axis;
-  }
-  const std::string broadcast = axes.empty() ? "dense" : "broadcast:" + axes;
-  c.set("mask_layout",
-        choose.weighted<std::string>({{4, "dense"},
-                                      {1, "transposed"},
-                                      {1, "pitch:" + std::to_string(choose.between(1, 9))},
-                                      {1, "offset:" + std::to_string(choose.between(1, 7))},
-                                      {3, broadcast}}));
-}
-
-// The lowest fp32 number times log2 e is -infinity: little can be said of kernels that multiply it.
-bool overflows(const gpu::Kernel& kernel, const Case& c) {
-  return kernel.numerics.log2e_first && c.text("in") != "f16";
-}
-
-void choose_mask(Choices& choose, const gpu::Kernel& kernel, const FlashTile& tile, Case& c) {
-  MaskFamily family = choose_family(choose, kernel, c);
-  if (family == MaskFamily::lowest && overflows(kernel, c) && !choose.one_in(8)) {
-    family = MaskFamily::large;
-  }
-  const std::string_view fill = c.text("fill");
-  std::string text = choose_arguments(choose, family, tile, c);
-  if (family == MaskFamily::keys && fill == "A1") text = "keys:1";
-  if (family == MaskFamily::keys && fill == "A8") text = "keys:2";
-  c.set("mask", text);
-  if (passing(kernel, parse_mask(text)) == MaskPassing::operand) {
-    choose_mask_layout(choose, family, c);
-    if (family == MaskFamily::lowest && c.text("in") == "f16") c.set("mask_in", "input");
-  }
+  if (!choose.one_in(4)) return;
+  const auto scale = choose.weighted<std::string>({{3, "0.3"},
+                                                   {2, "0.125"},
+                                                   {2, "1"},
+                                                   {2, "0.70710677"},
+                                                   {2, "0.01"},
+                                                   {2, "2"},
+                                                   {2, "4"},
+                                                   {2, "30"}});
+  c.set("scale", choose.one_in(3) ? "-" + scale : scale);
 }
 
 }  // namespace
@@ -318,12 +266,9 @@ Case generate_flash_case(const gpu::Kernel& kernel, gpu::Backend backend, const 
     while (2 * keys <= c.integer("keys")) keys *= 2;
     c.set("keys", keys);
   }
-  choose_mask(choose, kernel, tile, c);
-  if (choose.one_in(5)) {
-    const auto scale = choose.weighted<std::string>(
-        {{2, "0.3"}, {1, "0.125"}, {1, "1"}, {1, "0.70710677"}, {1, "0.01"}});
-    c.set("scale", choose.one_in(4) ? "-" + scale : scale);
-  }
+  choose_scale(choose, tile, c);
+  choose_flash_mask(choose, kernel, tile, c);
+  suit_mask(choose, kernel, tile, c);
   choose_law(choose, c);
   return c;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -50,6 +51,13 @@ constexpr std::array<Family, kMaskFamilies> kFamilies{{
      .axes = "bhq"},
     {.name = "random", .arguments_least = 1, .arguments_most = 1, .high = 100},
     {.name = "bias", .arguments_most = 1, .high = 100},
+    {.name = "bias_far", .arguments_most = 1, .high = 100},
+    {.name = "alibi",
+     .arguments_least = 1,
+     .arguments_most = 1,
+     .low = 1,
+     .high = 1024,
+     .axes = "b"},
     {.name = "large", .arguments_least = 1, .arguments_most = 1, .high = 100},
     {.name = "lowest", .arguments_least = 1, .arguments_most = 1, .high = 100},
     {.name = "padded_left", .arguments_least = 1, .arguments_most = 1, .axes = "bhq"},
@@ -93,7 +101,7 @@ std::string argument_error(const Family& family, const Spec& spec) {
 }
 
 // Streams of draws; those of cells are Quantity::mask's.
-constexpr std::uint32_t kPadding = 96, kOpenKeys = 97;
+constexpr std::uint32_t kPadding = 96, kOpenKeys = 97, kFar = 98;
 
 std::uint64_t outer(const MaskRow& place) {
   return static_cast<std::uint64_t>(place.batch + place.head * kHeadStep);
@@ -125,6 +133,31 @@ void add_bias(const MaskRow& place, std::span<double> row) {
     const Draw draw(place.seed, static_cast<std::uint32_t>(Quantity::mask), outer(place),
                     static_cast<std::uint64_t>(place.query), j);
     row[j] = (static_cast<double>(draw.below(256, 2)) - 128) / 64;
+  }
+}
+
+// Differences of a few units, so that many keys have weight, on a number whose last bits a narrower
+// format has not.
+void add_bias_far(const MaskRow& place, std::span<double> row) {
+  const auto query = static_cast<std::uint64_t>(place.query);
+  const Draw around(place.seed, kFar, outer(place), query);
+  const double size = std::ldexp(1 + static_cast<double>(around.below(1 << 20)) * 0x1p-20,
+                                 4 + static_cast<int>(around.below(5, 2)));
+  const double centre = (around.words[3] & 1) != 0 ? -size : size;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Draw draw(place.seed, static_cast<std::uint32_t>(Quantity::mask), outer(place), query, j);
+    row[j] = centre + static_cast<double>(draw.below(1 << 24, 2)) * 0x1p-22 - 2;
+  }
+}
+
+// Far out limited to what fp16 holds.
+void add_alibi(const MaskRow& place, std::int64_t slope, std::span<double> row) {
+  constexpr double kMost = 65504;
+  const double step =
+      std::ldexp(static_cast<double>(slope), -10 - static_cast<int>(place.head % 4));
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const double apart = static_cast<double>(j) - static_cast<double>(place.query);
+    row[j] = std::clamp(apart * step, -kMost, kMost);
   }
 }
 
@@ -226,6 +259,12 @@ void mask_row(const Mask& mask, const MaskShape& shape, const MaskRow& place,
       add_bias(place, row);
       if (mask.count > 0) scatter(place, first, kClosed, row);
       return;
+    case MaskFamily::bias_far:
+      add_bias_far(place, row);
+      if (mask.count > 0) scatter(place, first, kClosed, row);
+      return;
+    case MaskFamily::alibi:
+      return add_alibi(place, first, row);
     case MaskFamily::large:
       return scatter(place, first, -10000, row);
     case MaskFamily::lowest:

@@ -9,6 +9,9 @@
 // These are closed forms: a kernel whose row lists the word is told by its settings, any other gets
 // them as a dense operand of 0 and -infinity. What follows is always dense:
 //   bias[:P]                    finite, on a grid of 2^-6 in [-2, 2); P percent of cells closed
+//   bias_far[:P]                for each query around a number of magnitude 2^4 to 2^9, within 2 of
+//                               it, with all the bits of an fp32 number; P percent of cells closed
+//   alibi:N                     (j - i) N / 1024, half as much in each of the next three heads
 //   random:P                    P percent of the cells closed, 0 elsewhere
 //   large:P, lowest:P           -10000, or the lowest finite number, in P percent of the cells
 //   keys:N                      N keys open to each query, at random
@@ -37,12 +40,14 @@ enum class MaskFamily : std::uint8_t {
   keys,
   random,
   bias,
+  bias_far,
+  alibi,
   large,
   lowest,
   padded_left,
   padded_right,
 };
-inline constexpr int kMaskFamilies = 16;
+inline constexpr int kMaskFamilies = 18;
 std::string_view name(MaskFamily family);
 
 // What is wrong with the text of a mask field, or empty.

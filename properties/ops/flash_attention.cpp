@@ -119,7 +119,8 @@ void propose_masks(std::vector<Case>& cases, const Case& c) {
        {MaskFamily::none, MaskFamily::causal_top_left, MaskFamily::causal_bottom_right}) {
     if (family < mask.family) propose(cases, c, "mask", std::string(name(family)));
   }
-  if (mask.family == MaskFamily::bias && mask.count == 1) propose(cases, c, "mask", "bias");
+  const bool bias = mask.family == MaskFamily::bias || mask.family == MaskFamily::bias_far;
+  if (bias && mask.count == 1) propose(cases, c, "mask", std::string(name(mask.family)));
   for (int i = 0; i < mask.count; ++i) {
     const std::int64_t value = mask.arguments[i];
     for (const std::int64_t next : {std::int64_t{0}, std::int64_t{1}, value / 2, value - 1}) {

@@ -20,6 +20,9 @@
 //   fake_tail             gives keys past the last one a score of 0
 //   fake_weights          rounds weights to bf16
 //   fake_floored          rounds down what it stores
+//   fake_prescaled        rounds q times scale to the storage format
+//   fake_narrowed         rounds the mask to fp16
+//   fake_int32            counts positions of a window in 32 bits, which wrap
 //   fake_settings         right, and is told of causal masks, prefixes and windows
 //   fake_plain            right, and takes no parameter
 //   fake_untiled          right, and takes masks but no tiles
@@ -54,6 +57,9 @@ enum class Fault {
   tail,
   weights,
   floored,
+  prescaled,
+  narrowed,
+  int32,
 };
 
 struct Call {
@@ -71,6 +77,10 @@ bool open(const Call& call, std::int64_t i, std::int64_t j) {
   if (call.mask_word == "causal_top_left") return j <= i;
   if (call.mask_word == "causal_bottom_right") return j <= i + shift;
   if (call.mask_word == "prefix_lm") return j <= i || (i < call.prefix && j < call.prefix);
+  if (call.mask_word == "window" && call.fault == Fault::int32) {
+    const auto wrapped = [](std::int64_t x) { return static_cast<std::int32_t>(x); };
+    return j >= wrapped(i + shift - call.left) && j < wrapped(i + shift + call.right + 1);
+  }
   if (call.mask_word == "window") {
     return j >= i + shift - call.left && j <= i + shift + call.right;
   }
@@ -85,12 +95,19 @@ std::vector<double> scores_of(const Call& call, std::int64_t b, std::int64_t h, 
   for (std::int64_t j = 0; j < call.keys; ++j) {
     double sum = 0;
     for (std::int64_t d = 0; d < call.dim; ++d) {
-      sum += read(*call.q, b, h, i, d) * read(*call.k, b, h, j, d);
+      double q = read(*call.q, b, h, i, d);
+      if (call.fault == Fault::prescaled) q = reference::round_to(call.weight, q * call.scale);
+      sum += q * read(*call.k, b, h, j, d);
     }
-    sum *= call.scale * (call.fault == Fault::scaled ? 1 + 0x1p-8 : 1);
+    if (call.fault != Fault::prescaled) sum *= call.scale;
+    if (call.fault == Fault::scaled) sum *= 1 + 0x1p-8;
     if (call.mask != nullptr && call.fault != Fault::unmasked) {
       const std::int64_t cell = call.fault == Fault::shifted ? std::min(j + 1, call.keys - 1) : j;
-      sum += read(*call.mask, b, h, i, cell);
+      double added = read(*call.mask, b, h, i, cell);
+      if (call.fault == Fault::narrowed) {
+        added = reference::round_to(reference::Format::fp16, added);
+      }
+      sum += added;
     }
     score[static_cast<std::size_t>(j)] = open(call, i, j) ? sum : -HUGE_VAL;
   }
@@ -232,13 +249,18 @@ std::vector<gpu::Kernel> rows() {
                                   row("fake_tail", run<Fault::tail>),
                                   row("fake_weights", run<Fault::weights>),
                                   row("fake_floored", run<Fault::floored>),
+                                  row("fake_prescaled", run<Fault::prescaled>),
+                                  row("fake_narrowed", run<Fault::narrowed>),
+                                  row("fake_int32", run<Fault::int32>),
                                   row("fake_settings", run<Fault::none>),
                                   row("fake_plain", run<Fault::none>)};
-  auto& settings = result[result.size() - 2].parameters;
-  settings[1].words.assign(std::begin(kMaskWords), std::end(kMaskWords));
-  settings[1].high = std::ssize(kMaskWords) - 1;
-  for (const char* name : {"prefix", "window_left", "window_right"}) {
-    settings.push_back({.name = name, .words = {}, .low = 0, .high = INT32_MAX});
+  for (const std::size_t told : {result.size() - 3, result.size() - 2}) {
+    auto& settings = result[told].parameters;
+    settings[1].words.assign(std::begin(kMaskWords), std::end(kMaskWords));
+    settings[1].high = std::ssize(kMaskWords) - 1;
+    for (const char* name : {"prefix", "window_left", "window_right"}) {
+      settings.push_back({.name = name, .words = {}, .low = 0, .high = INT32_MAX});
+    }
   }
   result.back().parameters.clear();
   result.push_back(row("fake_untiled", run<Fault::none>));

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -13,6 +15,8 @@
 
 namespace halfulp::properties {
 namespace {
+
+constexpr std::int64_t kPositionMost = std::numeric_limits<std::int32_t>::max();
 
 std::vector<Case> cases_of(std::string_view kernel, gpu::Backend backend, int count) {
   std::vector<Case> cases;
@@ -101,6 +105,88 @@ TEST(FlashGenerate, NoPairOfSizeClassesIsStarved) {
       }
     }
   }
+}
+
+using Counts = std::map<std::string, int, std::less<>>;
+
+// Positions at which 32 bits end; whole tiles of a window, and loops over many.
+void count_window(const Case& c, const Mask& mask, Counts& counts) {
+  const std::int64_t left = mask.arguments[0], right = mask.arguments[1];
+  const std::int64_t queries = c.integer("queries"), keys = c.integer("keys");
+  const std::int64_t shift = keys - queries;
+  const FlashTile tile = flash_tile(c);
+  counts["left largest"] += left >= kPositionMost - 1;
+  counts["right largest"] += right >= kPositionMost - 1 && keys > 1;
+  counts["begin below 32 bits"] += shift < left - kPositionMost - 1;
+  counts["left about all keys"] += std::abs(left - keys) <= 1;
+  // All keys of the first query's tile, and of its last query.
+  const std::int64_t last = std::min(queries, tile.queries) - 1;
+  const std::int64_t begin = std::max<std::int64_t>(0, last + shift - left);
+  const std::int64_t end = std::min(keys, shift + right + 1);
+  const bool narrow = left + right < keys;
+  const bool full = (begin + tile.keys - 1) / tile.keys * tile.keys + tile.keys <= end;
+  counts["full tile"] += narrow && full;
+  counts["full tile of all queries"] += narrow && full && last + 1 == tile.queries;
+  const std::int64_t visited =
+      std::min(keys, last + shift + right + 1) - std::max<std::int64_t>(0, shift - left);
+  counts["long loop"] += narrow && visited > last + 1 + 3 * tile.keys;
+}
+
+Counts count_numbers(std::string_view kernel, gpu::Backend backend, int cases) {
+  Counts counts;
+  for (const Case& c : cases_of(kernel, backend, cases)) {
+    if (c.integer("queries") * c.integer("keys") == 0) continue;
+    const Mask mask = parse_mask(c.text("mask"));
+    const std::int64_t number = mask.arguments[0],
+                       rows = std::min(c.integer("queries"), c.integer("keys"));
+    if (mask.family == MaskFamily::window) count_window(c, mask, counts);
+    const bool prefix = mask.family == MaskFamily::prefix_lm;
+    counts["largest prefix"] += prefix && number >= kPositionMost - 127;
+    const bool documents = mask.family == MaskFamily::documents;
+    counts["largest document"] += documents && number >= kPositionMost - 63;
+    const bool reciprocal = number == 41 || number == 47 || number == 55 || number == 61;
+    counts["document by its reciprocal"] += documents && reciprocal && rows > number;
+    const double scale = c.real("scale");
+    const std::string_view fill = c.text("fill");
+    const bool steps = fill == "rising" || fill == "falling" || fill == "dominating";
+    counts["scale above 1"] += scale > 1;
+    counts["scale below -1"] += scale < -1;
+    counts["large scale and steps"] += std::abs(scale) > 1 && steps;
+    const bool tiles = c.integer("keys") > 2 * flash_tile(c).keys;
+    counts["large scale and many steps"] += std::abs(scale) > 1 && steps && tiles;
+    counts["subnormal_q"] += fill == "subnormal_q";
+    const bool f32 = c.text("mask_in") == "f32";
+    counts["bias_far in fp32"] += f32 && mask.family == MaskFamily::bias_far;
+    counts["alibi in fp32"] += f32 && mask.family == MaskFamily::alibi;
+  }
+  return counts;
+}
+
+// Numbers of masks and scales that no size asks for: each once in 100 cases, where the kernel can
+// tell them apart.
+TEST(FlashGenerate, NoClassOfNumbersIsStarved) {
+  constexpr int kCases = 2000;
+  const auto expect = [](std::string_view kernel, const std::vector<std::string>& classes) {
+    for (const gpu::Backend backend : {gpu::Backend::host, gpu::Backend::cuda}) {
+      const Counts counts = count_numbers(kernel, backend, kCases);
+      for (const std::string& what : classes) {
+        EXPECT_GE(counts.at(what), kCases / 100)
+            << what << " of " << kernel << " on " << gpu::name(backend);
+      }
+    }
+  };
+  const std::vector<std::string> scales{"scale above 1", "scale below -1", "large scale and steps",
+                                        "large scale and many steps", "subnormal_q"};
+  const auto with = [&scales](std::vector<std::string> more) {
+    more.insert(more.end(), scales.begin(), scales.end());
+    return more;
+  };
+  expect("mask_mod",
+         with({"left largest", "right largest", "begin below 32 bits", "left about all keys",
+               "full tile", "full tile of all queries", "long loop", "largest prefix"}));
+  expect("mask_documents", with({"largest document", "document by its reciprocal"}));
+  expect("mma_f16", with({"bias_far in fp32", "alibi in fp32"}));
+  expect("naive", {"bias_far in fp32", "alibi in fp32", "scale above 1", "scale below -1"});
 }
 
 TEST(FlashGenerate, MasksAndTheirLayoutsAreReached) {

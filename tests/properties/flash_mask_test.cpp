@@ -49,6 +49,9 @@ TEST(FlashMask, FamiliesOpenWhatTheySay) {
     expect_open("window:0:0", shape, [&](auto i, auto j) { return j == i + shift; });
     expect_open("window:1:2", shape,
                 [&](auto i, auto j) { return i + shift - 1 <= j && j <= i + shift + 2; });
+    expect_open("window:2147483647:0", shape, [&](auto i, auto j) { return j <= i + shift; });
+    expect_open("window:0:2147483647", shape, [&](auto i, auto j) { return j >= i + shift; });
+    expect_open("documents:2147483647", shape, [](auto, auto) { return true; });
     expect_open("documents:3", shape, [](auto i, auto j) { return i / 3 == j / 3; });
     expect_open("empty_rows:1:3", shape, [](auto i, auto) { return i < 1 || i >= 3; });
     expect_open("closed:1:4", shape, [](auto, auto j) { return j < 1 || j >= 4; });
@@ -98,8 +101,51 @@ TEST(FlashMask, DrawnFamilies) {
   }
   EXPECT_EQ(least, -2);
   EXPECT_EQ(most, 2 - 0x1p-6);
+  EXPECT_EQ(count(cells("bias_far:30", shape), -HUGE_VAL), count(random, -HUGE_VAL));
   EXPECT_EQ(count(cells("large:100", shape), -10000), 10000);
   EXPECT_EQ(count(cells("lowest:100", shape, {.lowest = -65504}), -65504), 10000);
+}
+
+// Within 2 of a number of its row's, far from zero, with bits that fp16 has not.
+TEST(FlashMask, BiasesFarOut) {
+  const MaskShape shape{1, 1, 50, 200};
+  const auto far = cells("bias_far", shape);
+  double least = HUGE_VAL, most = 0;
+  std::set<bool> signs;
+  std::int64_t narrow = 0;
+  for (std::int64_t i = 0; i < shape.queries; ++i) {
+    const auto begin = far.begin() + i * shape.keys;
+    const auto [low, high] = std::ranges::minmax(std::vector<double>(begin, begin + shape.keys));
+    EXPECT_LT(high - low, 4);
+    EXPECT_GT(high - low, 3);
+    for (const double value : {low, high}) {
+      least = std::min(least, std::fabs(value));
+      most = std::max(most, std::fabs(value));
+      signs.insert(value < 0);
+    }
+  }
+  for (const double x : far) narrow += reference::round_to(reference::Format::fp16, x) == x;
+  EXPECT_GE(least, 14);
+  EXPECT_LT(least, 32);
+  EXPECT_GT(most, 256);
+  EXPECT_LE(most, 514);
+  EXPECT_EQ(signs.size(), 2u);
+  EXPECT_LT(narrow, 20);
+}
+
+TEST(FlashMask, SlopesHalveFromHeadToHead) {
+  const MaskShape shape{1, 5, 3, 70000};
+  for (const std::int64_t head : {0, 1, 3, 4}) {
+    const double slope = 300.0 / 1024 / std::pow(2.0, static_cast<double>(head % 4));
+    const auto found = cells("alibi:300", shape, {.head = head});
+    for (std::int64_t i = 0; i < 3; ++i) {
+      for (const std::int64_t j : {0, 1, 2, 3, 999, 69999}) {
+        EXPECT_EQ(found[static_cast<std::size_t>(i * shape.keys + j)],
+                  static_cast<double>(j - i) * slope);
+      }
+    }
+  }
+  EXPECT_EQ(cells("alibi:1024", shape)[69999], 65504);
 }
 
 TEST(FlashMask, PaddingDiffersBetweenBatches) {
@@ -120,6 +166,8 @@ TEST(FlashMask, PaddingDiffersBetweenBatches) {
 TEST(FlashMask, ErrorsNameTheField) {
   EXPECT_EQ(mask_error("none"), "");
   EXPECT_EQ(mask_error("bias:30"), "");
+  EXPECT_EQ(mask_error("bias_far"), "");
+  EXPECT_EQ(mask_error("alibi"), "mask=alibi: alibi takes one number from 1 to 1024");
   EXPECT_EQ(mask_error("none:3"), "mask=none:3: none takes no number");
   EXPECT_EQ(mask_error("window:3"), "mask=window:3: window takes two numbers from 0 to 2147483647");
   EXPECT_EQ(mask_error("random:101"),

@@ -143,10 +143,31 @@ TEST(Flash, RightKernelsPassEveryFill) {
 }
 
 TEST(Flash, RightKernelsPassEveryMask) {
-  for (const char* mask :
-       {"none", "causal_top_left", "causal_bottom_right", "prefix_lm:3", "window:1:0", "window:0:2",
-        "documents:2", "empty_rows:0:2", "closed:0:32", "only:39", "keys:2", "random:50", "bias",
-        "bias:50", "large:50", "large:100", "padded_left:9", "padded_right:40"}) {
+  for (const char* mask : {"none",
+                           "causal_top_left",
+                           "causal_bottom_right",
+                           "prefix_lm:3",
+                           "window:1:0",
+                           "window:0:2",
+                           "documents:2",
+                           "empty_rows:0:2",
+                           "closed:0:32",
+                           "only:39",
+                           "keys:2",
+                           "random:50",
+                           "bias",
+                           "bias:50",
+                           "bias_far",
+                           "bias_far:50",
+                           "alibi:900",
+                           "window:2147483647:0",
+                           "window:3:2147483647",
+                           "prefix_lm:2147483647",
+                           "documents:2147483584",
+                           "large:50",
+                           "large:100",
+                           "padded_left:9",
+                           "padded_right:40"}) {
     for (const char* kernel : {"fake_right", "fake_settings"}) {
       for (const char* rest : {"queries=5 keys=40", "queries=40 keys=5 in=f16 mask_in=input",
                                "queries=33 keys=33 in=bf16 mask_in=input"}) {

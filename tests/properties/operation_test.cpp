@@ -142,6 +142,7 @@ constexpr Golden kGolden[] = {
     {"flash_attention", "hot", 0x249018099f055a0a},
     {"flash_attention", "last_channel", 0x8e39323f05f66877},
     {"flash_attention", "score_low_bits", 0xccc962d63084dd0f},
+    {"flash_attention", "subnormal_q", 0xa5d289fb4a545822},
     {"flash_attention", "large_products", 0x9b6cf8522487cdc3},
 };
 
