@@ -45,12 +45,54 @@ bool underflows(std::string_view text) {
   return std::fabs(std::strtod(std::string(text).c_str(), nullptr)) < 1;  // else it overflows
 }
 
+// 0.digits times 10^exponent; no digits: 0.
+struct Decimal {
+  bool negative = false;
+  std::string digits;  // the first and the last are not 0
+  std::int64_t exponent = 0;
+
+  // `text` is a number as from_chars() reads one.
+  explicit Decimal(std::string_view text) {
+    negative = text.starts_with('-');
+    const std::size_t e = std::min(text.find_first_of("eE"), text.size());
+    if (e < text.size()) {
+      std::string_view rest = text.substr(e + 1);
+      if (rest.starts_with('+')) rest.remove_prefix(1);
+      std::from_chars(rest.data(), rest.data() + rest.size(), exponent);
+    }
+    bool fraction = false;
+    for (const char c : text.substr(0, e)) {
+      if (c == '.') fraction = true;
+      if (c < '0' || c > '9') continue;
+      const bool leading = digits.empty() && c == '0';
+      if (!leading) digits += c;
+      exponent += (fraction ? 0 : 1) - (leading ? 1 : 0);
+    }
+    digits.erase(digits.find_last_not_of('0') + 1);
+  }
+};
+
+bool less(const Decimal& a, const Decimal& b) {
+  const auto sign = [](const Decimal& x) { return x.digits.empty() ? 0 : x.negative ? -1 : 1; };
+  if (sign(a) != sign(b)) return sign(a) < sign(b);
+  if (sign(a) == 0) return false;
+  const bool smaller = a.exponent != b.exponent ? a.exponent < b.exponent : a.digits < b.digits;
+  const bool same = a.exponent == b.exponent && a.digits == b.digits;
+  return !same && smaller != a.negative;
+}
+
+// Of the number that is written: fp32 rounds some of those beyond into the range.
+bool in_range(const Field& field, std::string_view text) {
+  const Decimal value(text);
+  return !less(value, Decimal(plain(field.low))) && !less(Decimal(plain(field.high)), value);
+}
+
 std::string canonical_real(const Field& field, std::string_view text) {
   float value = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || rest != end || !std::isfinite(value)) return {};
-  if (value < field.low || value > field.high) return {};
+  if (value < field.low || value > field.high || !in_range(field, text)) return {};
   if (value == 0) value = 0;  // -0 has no spelling of its own
   std::array<char, 64> buffer{};
   const auto last = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
