@@ -239,6 +239,7 @@ CampaignResult Campaign::run() {
   result_.interrupted = result_.stop_signal != 0;
   result_.seconds = seconds_since(start_);
   shrink_failures();
+  result_.shrink_seconds = seconds_since(start_) - result_.seconds;
   return std::move(result_);
 }
 

@@ -102,6 +102,7 @@ struct CampaignResult {
   int stop_signal = 0;        // that `stop` told of, while cases were judged or shrunk
   bool interrupted = false;   // by it, before all cases were judged
   double seconds = 0;         // judging, shrinking aside
+  double shrink_seconds = 0;
   // 0: something passed and nothing failed; 1: a kernel failed or faulted; 128 and the signal:
   // stopped; 3: nothing with power ran.
   int exit_code() const;

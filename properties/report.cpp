@@ -200,13 +200,15 @@ std::string interruption(const CampaignResult& result) {
 std::string campaign_summary(const CampaignOptions& options, const CampaignResult& result) {
   const Row& total = result.total;
   const double rate = result.seconds > 0 ? static_cast<double>(total.cases) / result.seconds : 0;
+  const std::string shrinking =
+      result.failures.empty() ? "" : fmt::format("; {:.1f} s of shrinking", result.shrink_seconds);
   std::string text = fmt::format(
       "seed {:#x}: {} cases ({} generated), {} pass, {} fail, {} faulted, {} skipped, {} "
       "powerless; "
-      "{} elements, {} evaluated exactly; worst error/bound {}; {:.1f} s, {:.0f} cases/s\n",
+      "{} elements, {} evaluated exactly; worst error/bound {}; {:.1f} s, {:.0f} cases/s{}\n",
       options.seed, total.cases, result.generated, total[Verdict::pass], total[Verdict::fail],
       total[Verdict::faulted], total[Verdict::skipped], total[Verdict::powerless], result.elements,
-      result.exact_checked, ratio_text(total.worst), result.seconds, rate);
+      result.exact_checked, ratio_text(total.worst), result.seconds, rate, shrinking);
   if (total[Verdict::pass] == 0 && result.exit_code() == 3) text += "nothing with power ran\n";
   if (options.fixtures_missing) {
     text += fmt::format("no fixtures: {} holds no case file\n", fixtures_folder());

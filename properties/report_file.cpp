@@ -130,12 +130,19 @@ void add(Suite& suite, const Row& row, const Failure* failure, const std::string
 }  // namespace
 
 std::string campaign_json(const CampaignOptions& options, const CampaignResult& result) {
-  Json json = {{"halfulp", HALFULP_VERSION},        {"seed", fmt::format("{:#x}", options.seed)},
-               {"generated", result.generated},     {"seconds", result.seconds},
-               {"elements", result.elements},       {"exact_checked", result.exact_checked},
-               {"exit_code", result.exit_code()},   {"interrupted", result.interrupted},
-               {"stop_signal", result.stop_signal}, {"total", counts(result.total)},
-               {"backends", Json::array()},         {"rows", Json::array()},
+  Json json = {{"halfulp", HALFULP_VERSION},
+               {"seed", fmt::format("{:#x}", options.seed)},
+               {"generated", result.generated},
+               {"seconds", result.seconds},
+               {"shrink_seconds", result.shrink_seconds},
+               {"elements", result.elements},
+               {"exact_checked", result.exact_checked},
+               {"exit_code", result.exit_code()},
+               {"interrupted", result.interrupted},
+               {"stop_signal", result.stop_signal},
+               {"total", counts(result.total)},
+               {"backends", Json::array()},
+               {"rows", Json::array()},
                {"failures", Json::array()}};
   for (const BackendState& state : options.states) {
     json["backends"].push_back({{"name", gpu::name(state.backend)},
@@ -161,7 +168,7 @@ std::string campaign_junit(const CampaignOptions& options, const CampaignResult&
   std::string text = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"halfulp check\" "
       "time=\"{:.3f}\">\n",
-      result.seconds);
+      result.seconds + result.shrink_seconds);
   for (const auto& [operation, suite] : suites) {
     text += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "

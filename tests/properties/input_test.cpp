@@ -192,6 +192,25 @@ TEST(Input, ACampaignStopsBeforeTheNextCase) {
   EXPECT_TRUE(has(campaign_junit(options, result), "<error message=\"" + says));
 }
 
+TEST(Input, RangesAreOfTheNumberThatIsWritten) {
+  Field field{.name = "x", .kind = FieldKind::real, .low = -10000, .high = 1e6};
+  std::string error;
+  for (const char* text : {"-10000.0001", "-1.00000000000000000000000001e4", "1000000.01",
+                           "1000000.0000000000000000000001", "100000000.1e-2"}) {
+    EXPECT_EQ(canonical_value(field, text, error), "") << text;
+  }
+  EXPECT_EQ(error, "x=100000000.1e-2: expected a number from -10000 to 1e+06");
+  for (const char* text : {"1000000", "1e6", "1000000.000", "0.01e+08", "1e+06", "0001000000"}) {
+    EXPECT_EQ(canonical_value(field, text, error), "1e+6") << text;
+  }
+  EXPECT_EQ(canonical_value(field, "-10000", error), "-10000");
+  EXPECT_EQ(canonical_value(field, "-9999.99999999", error), "-10000");
+  EXPECT_EQ(canonical_value(field, "-0.0", error), "0");
+  field.low = 1e-30;
+  EXPECT_EQ(canonical_value(field, "1e-30", error), "1e-30");
+  EXPECT_EQ(canonical_value(field, "0.999999999e-30", error), "");
+}
+
 TEST(Input, ACampaignThatStopsWhileItShrinksSaysSo) {
   std::sig_atomic_t stop = 0;
   CampaignOptions options;
@@ -209,6 +228,7 @@ TEST(Input, ACampaignThatStopsWhileItShrinksSaysSo) {
   EXPECT_EQ(result.exit_code(), 1);
   const std::string says = "interrupted while shrinking: all cases were judged";
   EXPECT_TRUE(has(campaign_summary(options, result), says));
+  EXPECT_TRUE(has(campaign_summary(options, result), " s of shrinking\n"));
   EXPECT_TRUE(has(campaign_junit(options, result), "<error message=\"" + says));
 }
 
