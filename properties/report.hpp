@@ -11,8 +11,9 @@ namespace halfulp::properties {
 // "halfulp replay '<case line>'".
 std::string repro_line(const Case& c);
 
-// The repro line (of a case that timed out with the watchdog, where it is not kWatchdog_s), the verdict, the worst elements (index, value, bits, enclosure, bound,
-// error/bound), the kernel's declared arithmetic. Ends with a newline.
+// The repro line (of a case that timed out with its watchdog, where that is not kWatchdog_s), the
+// verdict, the worst elements (index, value, bits, enclosure, bound, error/bound), the kernel's
+// declared arithmetic. Ends with a newline.
 std::string case_report(const Case& c, const Judgement& judgement, double watchdog_s = kWatchdog_s);
 // The smallest failing case first, then where it came from. `again` is a command that runs the
 // cases before it too: said of a case that passes alone.

@@ -16,8 +16,8 @@
 //   vector_add fake_unsteady   right, but other bits in NaNs on every other call
 //   vector_add fake_ninth      adds 1 to element 5 on every ninth call in a process
 //   vector_add fake_worn       adds 1 to element 5 when n > 100, and later in a process when n > 7
-//   vector_add fake_killed     kills its process when n > 7; once where $HALFULP_FAKE_KILLED names a
-//                              file, which it makes
+//   vector_add fake_killed     kills its process when n > 7; once where $HALFULP_FAKE_KILLED names
+//                              a file, which it makes
 //   vector_add fake_refusing   refuses legal arguments
 #pragma once
 #include <vector>
