@@ -51,7 +51,7 @@ inline constexpr int kMatmulTilesShared = 4;
 inline constexpr std::int64_t kMatmulTileDefault = 2;
 inline constexpr std::int64_t kMatmulGroupMost = 64;
 
-// Elements along k that a tile has in shared memory at a time, for one that asks for `k` of 16 bits.
+// Elements along k of a tile in shared memory at a time, where its size names `k` of 16 bits.
 constexpr int matmul_tile_k(int k, std::size_t element_bytes) {
   return element_bytes == 4 && k > 32 ? 32 : k;
 }
