@@ -53,6 +53,10 @@ bool spoils_worker(const Case& c, const Judgement& judgement) {
     case gpu::FaultKind::timed_out:
     case gpu::FaultKind::crashed:
       return true;
+    case gpu::FaultKind::out_of_bounds:
+    case gpu::FaultKind::input_overwritten:
+      // Found once written, and who knows what else was; the checked executor stops before.
+      return c.text("backend") != gpu::name(gpu::Backend::host_checked);
     default:
       return c.text("backend") == gpu::name(gpu::Backend::cuda);
   }

@@ -44,6 +44,11 @@ Status wrong(const Arguments& arguments) {
   return status;
 }
 
+Status past_end(const Arguments& arguments) {
+  arguments["z"].as<float>()[elements(arguments)] = 1;  // in the guard behind it
+  return right(arguments);
+}
+
 Status crash(const Arguments& arguments) {
   if (elements(arguments) > kHarmless) std::raise(SIGSEGV);
   return right(arguments);
@@ -155,7 +160,7 @@ std::vector<gpu::Kernel> fake_kernels() {
       {"fake_slow", slow},          {"fake_lonely", lonely},     {"fake_greedy", greedy},
       {"fake_starving", starving},  {"fake_spoiling", spoiling}, {"fake_chatty", chatty},
       {"fake_unsteady", unsteady},  {"fake_refusing", refusing}, {"fake_ninth", ninth},
-      {"fake_worn", worn},          {"fake_killed", killed}};
+      {"fake_worn", worn},          {"fake_killed", killed},     {"fake_past_end", past_end}};
   for (const Row& row : fakes) {
     gpu::Kernel kernel;
     kernel.operation = "vector_add";

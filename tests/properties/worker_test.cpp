@@ -112,6 +112,14 @@ TEST(Worker, MemoryThatOnlyAKernelLacksIsItsFault) {
   expect_alive(pool);
 }
 
+// What a stray write has hit besides a guard would show in a later case, of another kernel even.
+TEST(Worker, EndsAfterAWriteOutOfBounds) {
+  WorkerPool pool({1, 20});
+  expect_fault(pool, "fake_past_end", gpu::FaultKind::out_of_bounds, "past the end of z");
+  expect_alive(pool);
+  EXPECT_EQ(pool.restarts(), 1);
+}
+
 TEST(Worker, MemoryThatAnEarlierKernelTookCostsNothing) {
   WorkerPool pool({1, 20});
   EXPECT_EQ(pool.judge(add("fake_spoiling", 9)).verdict, Verdict::pass);
