@@ -12,30 +12,14 @@ else()
 endif()
 halfulp_test(gpu_wide_test SOURCES wide_test.cpp LIBRARIES halfulp_wide)
 
-# Kernels with faults that only these tests see, by the planter of tests/mutants.
+# Kernels with faults that only these tests see.
+include(${PROJECT_SOURCE_DIR}/tests/mutants/plant.cmake)
 file(GLOB wide_records CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/wide_mutants/*.mutants)
-set(wide_stems scatter_normalize_gather_csc graph_attention_fused_csc matmul_tile
-  flash_attention_naive flash_attention_online_f32 flash_attention_mma_f16)
-set(wide_planted ${CMAKE_CURRENT_BINARY_DIR}/wide_planted)
-list(TRANSFORM wide_stems REPLACE "(.+)" "${wide_planted}/\\1.cuh" OUTPUT_VARIABLE wide_batches)
-file(GLOB wide_kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/gpu/kernels/*.cuh
-  ${PROJECT_SOURCE_DIR}/gpu/kernels/*.hpp)
-add_custom_command(OUTPUT ${wide_batches} ${wide_planted}/mutant_table.cpp
-  COMMAND planter ${PROJECT_SOURCE_DIR} ${wide_planted} wide_mutants wide_mutants_checked
-    ${wide_stems} -- ${wide_records}
-  DEPENDS planter ${wide_records} ${wide_kernel_sources}
-  COMMENT "Planting mutants with narrow offsets" VERBATIM)
-add_custom_target(wide_mutants_planted DEPENDS ${wide_batches} ${wide_planted}/mutant_table.cpp)
-halfulp_kernel_objects(halfulp_wide_mutants_host BUILD wide_mutants SOURCES ${wide_batches})
-halfulp_kernel_objects(halfulp_wide_mutants_checked BUILD wide_mutants_checked CHECKED
-  SOURCES ${wide_batches})
-foreach(objects halfulp_wide_mutants_host halfulp_wide_mutants_checked)
-  add_dependencies(${objects} wide_mutants_planted)
-  target_compile_options(${objects} PRIVATE -w -Og -g1)
-  target_compile_definitions(${objects} PRIVATE HALFULP_FEW_VARIANTS)
-endforeach()
+halfulp_planted_kernels(halfulp_wide_mutants BUILD wide_mutants RECORDS ${wide_records}
+  STEMS scatter_normalize_gather_csc graph_attention_fused_csc matmul_tile flash_attention_naive
+    flash_attention_online_f32 flash_attention_mma_f16)
 halfulp_test(gpu_wide_mutants_test
-  SOURCES wide_mutants_test.cpp ${wide_planted}/mutant_table.cpp
-  LIBRARIES halfulp_wide halfulp_wide_mutants_host halfulp_wide_mutants_checked halfulp_simt
+  SOURCES wide_mutants_test.cpp ${CMAKE_CURRENT_BINARY_DIR}/planted/mutant_table.cpp
+  LIBRARIES halfulp_wide halfulp_wide_mutants_host halfulp_wide_mutants_host_checked halfulp_simt
   LABELS mutants)
-add_dependencies(gpu_wide_mutants_test wide_mutants_planted)
+add_dependencies(gpu_wide_mutants_test halfulp_wide_mutants_planted)
