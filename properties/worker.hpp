@@ -7,10 +7,10 @@
 // A worker is a fork of this process that reads case lines and answers judgements, one line of JSON
 // each (properties/serve.hpp). The parent must have no threads and must not have touched CUDA. When
 // a worker dies or outruns the watchdog, the case it had in hand is faulted (crashed with the
-// signal's name, or timed_out) and a fresh worker takes over. So does one where a kernel is found to
-// have written out of bounds: who knows what else it hit. The watchdog gives a whole term to
-// each call of the kernel, and to our own work before, between and after: a case whose inputs or
-// answer take longer is skipped, and charged to no kernel. Time in which this process was stopped
+// signal's name, or timed_out) and a fresh worker takes over. So does one where a kernel is seen to
+// have written out of bounds: who knows what else it hit. The watchdog gives a whole term to each
+// call of the kernel, and to our own work before, between and after: a case whose inputs or answer
+// take longer is skipped, and charged to no kernel. Time in which this process was stopped
 // does not count.
 //
 // What a machine or a device that is shared among the workers makes of a case is not its verdict:
