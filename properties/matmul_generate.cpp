@@ -99,16 +99,18 @@ void choose_aligned_shape(Choices& choose, const TileSize& tile, Case& c) {
   c.set("k", 8 * choose.between(1, tile.k / 4));
 }
 
-// A column or a row of many tiles, a tile of many blocks of k, several rounds of tiles.
+// A column or a row of many tiles, a tile of many blocks of k, several rounds of tiles of few or of
+// several blocks of k.
 bool choose_long_shape(Choices& choose, const TileSize& tile, Case& c) {
   std::int64_t m = choose.between(1, tile.m), n = choose.between(1, tile.n);
   std::int64_t k = choose.between(1, 2 * tile.k);
   const auto around = [&](std::int64_t edge, std::int64_t low, std::int64_t high) {
     return edge * choose.between(low, high) + choose.between(-1, 0);
   };
-  switch (choose.between(0, 3)) {
+  switch (choose.between(0, 5)) {
     case 0:
       m = around(tile.m, 5, 12);
+      if (choose.one_in(2)) n = choose.between(tile.n + 1, 2 * tile.n);
       break;
     case 1:
       n = around(tile.n, 5, 12);
@@ -116,10 +118,16 @@ bool choose_long_shape(Choices& choose, const TileSize& tile, Case& c) {
     case 2:
       k = around(tile.k, 30, 40);
       break;
-    default:
+    case 3:
       m = around(tile.m, 3, 3);
       n = around(tile.n, 3, 3);
       k = around(tile.k, 2, 4);
+      break;
+    default: {
+      std::int64_t& size = choose.one_in(2) ? m : n;
+      size = around(&size == &m ? tile.m : tile.n, 7, 11);
+      k = around(tile.k, 3, 4);
+    }
   }
   if (ceiling(m, tile.m) * ceiling(n, tile.n) * ceiling(k, tile.k) > kLongWorkMost) return false;
   c.set("m", m);
@@ -164,6 +172,13 @@ void choose_shape(Choices& choose, gpu::Backend backend, const TileSize& tile, C
   c.set("k", k);
 }
 
+// Groups that leave a lower one at the end, where there are rows for it; others of any height.
+std::int64_t choose_group(Choices& choose, std::int64_t rows) {
+  if (choose.one_in(2)) return 1;
+  if (rows >= 3 && choose.one_in(2)) return choose.between(2, rows - 1);
+  return choose.between(2, choose.one_in(8) ? 64 : 5);
+}
+
 // Numbers of programs that leave 0, 1 or all but one of a wave of tiles, more programs than tiles
 // or than blocks of k, or none to choose.
 std::int64_t choose_programs(Choices& choose, std::int64_t tiles, std::int64_t iterations) {
@@ -174,6 +189,8 @@ std::int64_t choose_programs(Choices& choose, std::int64_t tiles, std::int64_t i
     }
     return std::max<std::int64_t>(1, count);
   };
+  // More programs than a warp has lanes.
+  if (iterations > 32 && choose.one_in(3)) return tiles * choose.between(33, iterations);
   switch (choose.between(0, 9)) {
     case 0:
       return 0;
@@ -194,6 +211,13 @@ std::int64_t choose_programs(Choices& choose, std::int64_t tiles, std::int64_t i
   }
 }
 
+// Numbers of programs that share more tiles than they are, all of them. Two thirds of the tiles are
+// the fewest with which they are at work on a tile and on the one as many further on at once.
+std::int64_t choose_programs_of_rounds(Choices& choose, std::int64_t tiles) {
+  if (choose.one_in(2)) return choose.between(tiles / 2 + 1, tiles - 1);
+  return choose.between(2 * tiles / 3, (2 * tiles + 2) / 3);
+}
+
 void choose_parameters(Choices& choose, const gpu::Kernel& kernel, gpu::Backend backend,
                        const TileSize& tile, Case& c) {
   MatmulSchedule schedule;
@@ -210,16 +234,21 @@ void choose_parameters(Choices& choose, const gpu::Kernel& kernel, gpu::Backend 
     }
     c.set(field, std::clamp(value, parameter->low, high));
   };
-  set("group", choose.one_in(2) ? 1 : choose.between(2, choose.one_in(8) ? 64 : 5));
+  set("group", choose_group(choose, schedule.tile_rows()));
   const std::int64_t iterations = schedule.iterations();
   set("splits", choose.one_in(4) ? choose.between(1, 64) : choose.between(1, iterations + 1));
   // Now and then all tiles are shared, in two rounds.
   const std::int64_t tiles = schedule.tiles();
-  const bool rounds = tiles >= 4 && choose.one_in(3);
-  const std::int64_t programs = rounds ? choose.between(tiles / 2 + 1, tiles - 1)
-                                       : choose_programs(choose, tiles, iterations);
-  // The host executor runs one block a program.
-  set("programs", backend == gpu::Backend::cuda ? programs : std::min<std::int64_t>(programs, 40));
+  const bool rounds = tiles >= 4 && choose.one_in(tiles >= 7 && iterations >= 3 ? 2 : 3);
+  std::int64_t programs = rounds ? choose_programs_of_rounds(choose, tiles)
+                                 : choose_programs(choose, tiles, iterations);
+  // The host executor runs one block a program; all of them at once now and then, of rounds often.
+  if (backend != gpu::Backend::cuda) {
+    programs = std::min<std::int64_t>(programs, 40);
+    const bool at_once = rounds ? !choose.one_in(3) : choose.one_in(6);
+    if (at_once) c.set("resident", std::max(programs, c.integer("resident")));
+  }
+  set("programs", programs);
   set("two_tile", rounds || choose.one_in(3) ? 1 : 0);
 }
 
