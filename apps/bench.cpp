@@ -8,6 +8,7 @@
 
 #include "apps/command.hpp"
 #include "apps/option.hpp"
+#include "apps/standard_output.hpp"
 #include "properties/plan.hpp"
 #include "properties/worker.hpp"
 
@@ -33,17 +34,17 @@ int bench(const Options& options) {
   if (unsaid && options.backend.empty()) what = {"reference", "host", "gpu"};
   if (unsaid && !options.backend.empty()) what = {options.backend == "cuda" ? "gpu" : "host"};
   const auto asked = [&](const char* name) { return std::ranges::find(what, name) != what.end(); };
-  const auto say = [](const std::string& line) {
-    fmt::print("{}\n", line);
-    std::fflush(stdout);
+  const auto print = [](const std::string& line) {
+    say("{}\n", line);
+    require_output();
   };
   // The campaign forks, so it comes before anything that touches a device.
-  if (asked("reference")) properties::bench_reference(say);
-  if (asked("host")) properties::bench_host(say, options.jobs, options.seconds);
+  if (asked("reference")) properties::bench_reference(print);
+  if (asked("host")) properties::bench_host(print, options.jobs, options.seconds);
   if (!asked("gpu")) return kExitPassed;
-  const std::string unavailable = properties::bench_gpu(say, options.filters, options.batches);
+  const std::string unavailable = properties::bench_gpu(print, options.filters, options.batches);
   if (unavailable.empty()) return kExitPassed;
-  fmt::print("gpu skipped: {}\n", unavailable);
+  say("gpu skipped: {}\n", unavailable);
   return unsaid && options.backend.empty() ? kExitPassed : kExitPowerless;
 }
 

@@ -8,6 +8,7 @@
 #include "apps/command.hpp"
 #include "apps/option.hpp"
 #include "apps/output_file.hpp"
+#include "apps/standard_output.hpp"
 #include "gpu/backend.hpp"
 #include "properties/setup.hpp"
 
@@ -28,18 +29,18 @@ int calibrate(const Options& options) {
   const OutputFile json("--json", options.json);
   const std::string unavailable = gpu::unavailable_reason(backend);
   if (!unavailable.empty()) {
-    fmt::print("{}: unavailable: {}\n", gpu::name(backend), unavailable);
+    say("{}: unavailable: {}\n", gpu::name(backend), unavailable);
     return kExitPowerless;
   }
   const auto settings = properties::calibrate_options(backend, options.quick);
-  fmt::print("{}: {}\n{}\n", gpu::name(backend), gpu::device_name(backend),
-             properties::calibration_header());
-  const auto say = [](const properties::CalibrationLine& line) {
-    fmt::print("{}\n", properties::calibration_text(line));
-    std::fflush(stdout);
+  say("{}: {}\n{}\n", gpu::name(backend), gpu::device_name(backend),
+      properties::calibration_header());
+  const auto print = [&](const properties::CalibrationLine& line) {
+    say("{}\n", properties::calibration_text(line));
+    if (!flush_output() && !json.asked()) require_output();
   };
-  const auto lines = properties::calibrate(settings, properties::declared_on(backend), say);
-  fmt::print("{}\n", properties::calibration_summary(lines));
+  const auto lines = properties::calibrate(settings, properties::declared_on(backend), print);
+  say("{}\n", properties::calibration_summary(lines));
   json.write(properties::calibration_json(settings, lines));
   return properties::any_optimistic(lines) ? kExitFailed : kExitPassed;
 }

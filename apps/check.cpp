@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <random>
 
 #include "apps/command.hpp"
 #include "apps/option.hpp"
 #include "apps/output_file.hpp"
+#include "apps/standard_output.hpp"
 #include "apps/stop.hpp"
 #include "properties/campaign.hpp"
 #include "properties/report.hpp"
@@ -58,15 +60,20 @@ class ProgressLine {
     last_ = now;
     const double rate =
         progress.seconds > 0 ? static_cast<double>(progress.cases) / progress.seconds : 0;
-    fmt::print(stderr, "\r\033[K{} cases, {} failed, {:.0f}/s  {}", progress.cases,
-               progress.troubles, rate, progress.doing);
-    std::fflush(stderr);
+    put(fmt::format("\r\033[K{} cases, {} failed, {:.0f}/s  {}", progress.cases, progress.troubles,
+                    rate, progress.doing));
   }
   void clear() const {
-    if (terminal_) fmt::print(stderr, "\r\033[K");
+    if (terminal_) put("\r\033[K");
   }
 
  private:
+  // A terminal that has gone is no reason to end.
+  static void put(const std::string& text) {
+    std::fputs(text.c_str(), stderr);
+    std::fflush(stderr);
+  }
+
   bool terminal_ = isatty(STDERR_FILENO) != 0;
   std::chrono::steady_clock::time_point last_{};
 };
@@ -74,12 +81,12 @@ class ProgressLine {
 void print_backends(const properties::CampaignOptions& campaign) {
   for (const properties::BackendState& state : campaign.states) {
     if (!state.unavailable.empty()) {
-      fmt::print("{}: unavailable: {}\n", gpu::name(state.backend), state.unavailable);
+      say("{}: unavailable: {}\n", gpu::name(state.backend), state.unavailable);
     } else if (state.backend == gpu::Backend::cuda) {
-      fmt::print("{}: {}\n", gpu::name(state.backend), state.device);
+      say("{}: {}\n", gpu::name(state.backend), state.device);
     }
   }
-  fmt::print("\n");
+  say("\n");
 }
 
 int check(Options& options) {
@@ -110,29 +117,32 @@ int check(Options& options) {
 
   campaign.stop = stop_on_signals();
   print_backends(campaign);
-  std::fflush(stdout);
+  if (!flush_output() && !json.asked() && !junit.asked()) require_output();
   ProgressLine line;
   const auto result = properties::run_campaign(
       campaign, [&](const properties::Progress& progress) { line.show(progress); });
   line.clear();
   std::string unwritten;
-  try {  // before the report: whoever reads that may go away early
-    json.write(properties::campaign_json(campaign, result));
-    junit.write(properties::campaign_junit(campaign, result));
-  } catch (const UsageError& failed) {
-    unwritten = failed.what();
-  }
+  const auto write = [&unwritten](const OutputFile& file, const std::string& text) {
+    try {
+      file.write(text);
+    } catch (const UsageError& failed) {
+      if (unwritten.empty()) unwritten = failed.what();
+    }
+  };  // before the report: whoever reads that may go away early
+  if (json.asked()) write(json, properties::campaign_json(campaign, result));
+  if (junit.asked()) write(junit, properties::campaign_junit(campaign, result));
   for (const properties::Failure& failure : result.failures) {
-    fmt::print("{}\n", properties::failure_report(
-                           failure, properties::campaign_again(campaign, result, &failure)));
+    say("{}\n", properties::failure_report(failure,
+                                           properties::campaign_again(campaign, result, &failure)));
   }
   for (const properties::Row& row : result.rows) {
     if (!row.given_up()) continue;
-    fmt::print("{}/{} {}: {}; {} more were skipped\n\n", row.operation, row.kernel,
-               gpu::name(row.backend), row.skip_reason, row[properties::Verdict::skipped]);
+    say("{}/{} {}: {}; {} more were skipped\n\n", row.operation, row.kernel, gpu::name(row.backend),
+        row.skip_reason, row[properties::Verdict::skipped]);
   }
-  fmt::print("{}\n{}{}", properties::campaign_table(result), properties::campaign_advice(result),
-             properties::campaign_summary(campaign, result));
+  say("{}\n{}{}", properties::campaign_table(result), properties::campaign_advice(result),
+      properties::campaign_summary(campaign, result));
   if (!unwritten.empty()) throw UsageError(unwritten);
   return result.exit_code();
 }

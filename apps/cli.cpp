@@ -1,21 +1,19 @@
 // Dispatch and errors of the command line; see cli.hpp.
 #include "apps/cli.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <new>
+#include <sstream>
 #include <system_error>
 
 #include "apps/command.hpp"
+#include "apps/standard_output.hpp"
 #include "properties/operation.hpp"
 #include "properties/plan.hpp"
 
@@ -32,8 +30,8 @@ constexpr const char* kAbout =
     "Every case is one line of text, and `halfulp replay '<line>'` runs it again anywhere.";
 constexpr const char* kFooter =
     "\nStart with `halfulp check`. `halfulp COMMAND --help` says more.\n"
-    "Exit codes: 0 all passed, 1 a kernel failed or faulted, 2 bad usage or input, 3 nothing with "
-    "power ran.";
+    "Exit codes: 0 all passed, 1 a kernel failed or faulted, 2 bad usage, bad input or unwritten "
+    "output,\n3 nothing with power ran.";
 
 }  // namespace
 
@@ -70,13 +68,6 @@ std::optional<double> seconds_of(std::string_view text) {
 
 namespace {
 
-// Files and sockets opened later would take the numbers of closed streams and get their output.
-void open_closed_streams() {
-  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
-    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDWR);  // takes the lowest free number
-  }
-}
-
 // One line, and no byte that a terminal would obey, whatever a file is called or holds. Bytes above
 // 0x7f are among those: 0x9b starts an escape sequence, for some terminals within UTF-8 too.
 int fail(const std::string& what) {
@@ -86,6 +77,7 @@ int fail(const std::string& what) {
     const bool plain = byte >= 0x20 && byte < 0x7f;
     line += plain ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
   }
+  std::signal(SIGPIPE, SIG_IGN);  // the exit code says it too where nobody reads this
   std::fprintf(stderr, "halfulp: %s\n", line.c_str());
   return kExitUsage;
 }
@@ -117,10 +109,12 @@ int dispatch(int argc, char** argv) {
   add_calibrate(app, exit_code);
   try {
     app.parse(argc, argv);
-    if (app.get_subcommands().empty()) fmt::print("{}", app.help());
+    if (app.get_subcommands().empty()) say_text(app.help());
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    return fail(error.what());
+    if (error.get_exit_code() != 0) return fail(error.what());
+    std::ostringstream asked;  // help, the version
+    app.exit(error, asked, asked);
+    say_text(asked.str());
   }
   return exit_code;
 }
@@ -130,19 +124,13 @@ int dispatch(int argc, char** argv) {
 int cli_main(int argc, char** argv) {
   open_closed_streams();
   try {
+    require_output();  // one that is closed is said before anything is run
     refuse_empty_values(argc, argv);
     const int exit_code = dispatch(argc, argv);
-    std::cout.flush();
-    errno = 0;
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return exit_code;
-    return fail(fmt::format("standard output: {}",
-                            errno != 0 ? std::strerror(errno) : "not all of it could be written"));
+    require_output();
+    return exit_code;
   } catch (const std::bad_alloc&) {
     return fail("out of memory");
-  } catch (const std::filesystem::filesystem_error& error) {
-    return fail(error.what());
-  } catch (const std::system_error& error) {  // of fmt::print
-    return fail(fmt::format("standard output: {}", error.code().message()));
   } catch (const std::exception& error) {
     return fail(error.what());
   }

@@ -8,6 +8,7 @@
 
 #include "apps/command.hpp"
 #include "apps/option.hpp"
+#include "apps/standard_output.hpp"
 #include "properties/process.hpp"
 
 namespace halfulp::apps {
@@ -39,7 +40,7 @@ void explain(const Options& options) {
     throw UsageError(fmt::format("explain: {}; --watchdog gives it more time", error));
   }
   if (said->front() != kRight) throw UsageError(said->substr(1));
-  fmt::print("{}", std::string_view(*said).substr(1));
+  say_text(std::string_view(*said).substr(1));
 }
 
 }  // namespace

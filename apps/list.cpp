@@ -5,6 +5,7 @@
 
 #include "apps/command.hpp"
 #include "apps/option.hpp"
+#include "apps/standard_output.hpp"
 #include "properties/fields.hpp"
 #include "properties/graph_spec.hpp"
 #include "properties/operation.hpp"
@@ -22,9 +23,9 @@ void print_fields(const properties::Operation& operation) {
     if (field.kind == properties::FieldKind::integer || field.kind == properties::FieldKind::real) {
       accepted = properties::range_text(field);
     }
-    fmt::print("    {:<9} {}{}; default {}\n", field.name, field.help,
-               accepted.empty() ? "" : " (" + accepted + ")",
-               field.fallback.empty() ? "''" : field.fallback);
+    say("    {:<9} {}{}; default {}\n", field.name, field.help,
+        accepted.empty() ? "" : " (" + accepted + ")",
+        field.fallback.empty() ? "''" : field.fallback);
   }
 }
 
@@ -35,9 +36,9 @@ void print_kernel(const gpu::Kernel& kernel) {
     const auto backend = static_cast<gpu::Backend>(i);
     if (properties::built_for(kernel, backend)) backends += fmt::format(" {}", gpu::name(backend));
   }
-  fmt::print("  {:<19} {}\n", kernel.name, kernel.summary);
-  fmt::print("  {:<19} {}; in{}; on{}\n", "", gpu::describe(kernel.numerics), storage,
-             backends.empty() ? " no backend" : backends);
+  say("  {:<19} {}\n", kernel.name, kernel.summary);
+  say("  {:<19} {}; in{}; on{}\n", "", gpu::describe(kernel.numerics), storage,
+      backends.empty() ? " no backend" : backends);
 }
 
 void list(const std::vector<std::string>& filters, bool fields) {
@@ -49,27 +50,27 @@ void list(const std::vector<std::string>& filters, bool fields) {
     for (const gpu::Kernel& kernel : gpu::kernels()) {
       if (kernel.operation != operation.name) continue;
       if (!properties::matches(filters, kernel.operation, kernel.name)) continue;
-      if (!headed) fmt::print("{}: {}\n", operation.name, operation.summary);
+      if (!headed) say("{}: {}\n", operation.name, operation.summary);
       headed = true;
       print_kernel(kernel);
     }
     if (!headed) continue;
-    if (!operation.laws.empty()) fmt::print("  laws\n");
+    if (!operation.laws.empty()) say("  laws\n");
     for (const properties::Law& law : operation.laws) {
-      fmt::print("    {:<19} {}\n", law.name, law.statement);
+      say("    {:<19} {}\n", law.name, law.statement);
     }
-    if (fields) fmt::print("  fields\n");
+    if (fields) say("  fields\n");
     if (fields) print_fields(operation);
-    fmt::print("\n");
+    say("\n");
   }
-  fmt::print("graphs (graph=... of the graph operations)\n");
+  say("graphs (graph=... of the graph operations)\n");
   for (const properties::GraphFamily& family : properties::graph_families()) {
-    fmt::print("  {:<20} {}\n", family.form, family.help);
+    say("  {:<20} {}\n", family.form, family.help);
   }
-  fmt::print("\nbackends\n");
+  say("\nbackends\n");
   for (const properties::BackendState& state : properties::backend_states()) {
-    fmt::print("  {:<13} {}\n", gpu::name(state.backend),
-               state.unavailable.empty() ? state.device : "unavailable: " + state.unavailable);
+    say("  {:<13} {}\n", gpu::name(state.backend),
+        state.unavailable.empty() ? state.device : "unavailable: " + state.unavailable);
   }
 }
 

@@ -1,13 +1,18 @@
 // Output files; see output_file.hpp.
 #include "apps/output_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <optional>
+#include <string_view>
 
 #include "apps/command.hpp"
 
@@ -28,14 +33,66 @@ fs::path folder_of(const fs::path& file) {
 
 bool writable(const fs::path& path) { return access(path.c_str(), W_OK) == 0; }
 
-// The text in the file, or errno.
+// The number of an open stream that the path names.
+std::optional<int> stream_of(const fs::path& path) {
+  const std::string name = path.lexically_normal().string();
+  if (name == "/dev/stdout") return STDOUT_FILENO;
+  if (name == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!name.starts_with(folder)) continue;
+    int stream = -1;
+    const char* end = name.data() + name.size();
+    const auto [rest, error] = std::from_chars(name.data() + folder.size(), end, stream);
+    if (error == std::errc{} && rest == end && stream >= 0) return stream;
+  }
+  return std::nullopt;
+}
+
+bool takes_output(int stream) {
+  const int flags = fcntl(stream, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+// Is it a regular file that the stream goes to? One that is replaced, or written in two places.
+bool same_file(const std::string& path, int stream) {
+  struct stat file {};
+  struct stat opened {};
+  return stat(path.c_str(), &file) == 0 && fstat(stream, &opened) == 0 && S_ISREG(file.st_mode) &&
+         file.st_dev == opened.st_dev && file.st_ino == opened.st_ino;
+}
+
+// A reader that goes away is an error of this file's, and the report is still printed.
+class NoBrokenPipe {
+ public:
+  NoBrokenPipe() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~NoBrokenPipe() { std::signal(SIGPIPE, before_); }
+  NoBrokenPipe(const NoBrokenPipe&) = delete;
+  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(descriptor, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? errno : EIO;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
+// The text in the file, or errno. Opening a pipe that is open already would wait for a reader.
 int put(const fs::path& file, const std::string& text) {
-  errno = 0;
-  std::ofstream stream(file, std::ios::trunc);
-  stream << text;
-  stream.close();
-  if (stream) return 0;
-  return errno != 0 ? errno : EIO;
+  const NoBrokenPipe ignored;
+  const std::optional<int> stream = stream_of(file);
+  const int descriptor =
+      stream ? dup(*stream) : open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return errno;
+  const int error = write_all(descriptor, text);
+  if (close(descriptor) != 0 && error == 0) return errno;
+  return error;
 }
 
 }  // namespace
@@ -46,6 +103,11 @@ OutputFile::OutputFile(std::string option, std::string path)
   std::error_code ignored;
   const fs::file_status status = fs::status(path_, ignored);
   if (fs::is_directory(status)) refuse(option_, path_, "is a folder");
+  if (const auto stream = stream_of(path_); stream && !takes_output(*stream)) {
+    refuse(option_, path_, "is closed, or open for reading only");
+  }
+  if (same_file(path_, STDOUT_FILENO)) refuse(option_, path_, "is standard output too");
+  if (same_file(path_, STDERR_FILENO)) refuse(option_, path_, "is standard error too");
   if (!writable(fs::exists(status) ? fs::path(path_) : folder_of(path_))) {
     refuse(option_, path_, std::strerror(errno));
   }
@@ -59,7 +121,7 @@ void OutputFile::write(const std::string& text) const {
   if (failed) target = path_;
   const bool replaced = !fs::exists(status) || fs::is_regular_file(status);
   if (!replaced || !writable(folder_of(target))) {
-    const int error = put(target, text);
+    const int error = put(replaced ? target : fs::path(path_), text);
     if (error != 0) refuse(option_, path_, std::strerror(error));
     return;
   }

@@ -10,8 +10,10 @@ namespace halfulp::apps {
 class OutputFile {
  public:
   // Looks whether the file can be written, and leaves it as it is. An empty path stands for no
-  // file.
+  // file. A file that takes standard output or errors too is refused: one would replace the other.
   OutputFile(std::string option, std::string path);
+
+  bool asked() const { return !path_.empty(); }
 
   // A regular file is replaced at once by a finished one.
   void write(const std::string& text) const;

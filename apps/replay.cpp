@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "apps/command.hpp"
 #include "apps/option.hpp"
+#include "apps/standard_output.hpp"
 #include "apps/stop.hpp"
 #include "properties/plan.hpp"
 #include "properties/report.hpp"
@@ -44,7 +44,7 @@ bool trouble(const properties::Judgement& judgement) {
 
 int replay_one(properties::WorkerPool& pool, const properties::Case& c) {
   const properties::Judgement judgement = pool.judge(c);
-  fmt::print("{}", properties::case_report(c, judgement, pool.options().watchdog_s));
+  say_text(properties::case_report(c, judgement, pool.options().watchdog_s));
   if (trouble(judgement)) return kExitFailed;
   return judgement.verdict == properties::Verdict::pass ? kExitPassed : kExitPowerless;
 }
@@ -58,14 +58,14 @@ int replay(const Options& options) {
   std::int64_t troubles = 0, passed = 0;
   for (; judged < cases.size() && *stop == 0; ++judged) {
     const int verdict = replay_one(pool, cases[judged]);
-    fmt::print("\n");
-    std::fflush(stdout);
+    say("\n");
+    require_output();
     passed += verdict == kExitPassed;
     troubles += verdict == kExitFailed;
   }
   const bool interrupted = judged < cases.size();
-  fmt::print("{} cases, {} pass, {} fail or faulted{}\n", judged, passed, troubles,
-             interrupted ? fmt::format("; interrupted, {} not run", cases.size() - judged) : "");
+  say("{} cases, {} pass, {} fail or faulted{}\n", judged, passed, troubles,
+      interrupted ? fmt::format("; interrupted, {} not run", cases.size() - judged) : "");
   if (troubles > 0) return kExitFailed;
   if (interrupted) return exit_of_signal();
   return passed > 0 ? kExitPassed : kExitPowerless;
@@ -77,14 +77,14 @@ int shrink(const Options& options) {
   properties::WorkerPool pool({1, options.watchdog_s});
   const properties::Judgement judgement = pool.judge(c);
   if (!trouble(judgement)) {
-    fmt::print("{}", properties::case_report(c, judgement, pool.options().watchdog_s));
+    say_text(properties::case_report(c, judgement, pool.options().watchdog_s));
     return judgement.verdict == properties::Verdict::pass ? kExitPassed : kExitPowerless;
   }
   properties::ShrinkBudget budget{options.cases, options.seconds};
   budget.stop = stop_on_signals();
   const properties::Failure failure{c, judgement, properties::shrink(pool, c, judgement, budget),
                                     options.watchdog_s};
-  fmt::print("{}", properties::failure_report(failure));
+  say_text(properties::failure_report(failure));
   return kExitFailed;
 }
 

@@ -83,63 +83,6 @@ TEST(CliHostile, NamesThatNoFileSystemTakesAreErrors) {
   std::filesystem::remove(loop);
 }
 
-TEST(CliHostile, OutputThatCannotBeWrittenIsAnError) {
-  for (const char* arguments :
-       {"list --fields", "list", "--version", "--help", "replay vector_add scalar n=3",
-        "explain vector_add scalar n=3", "check vector_add/scalar --cases 2 --no-fixtures"}) {
-    const Ran result = halfulp(std::string(arguments) + " >/dev/full");
-    EXPECT_EQ(result.exit_code, 2) << arguments;
-    EXPECT_TRUE(has(result.err, "halfulp: standard output: ")) << arguments << result.err;
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-  }
-}
-
-TEST(CliHostile, ClosedStreamsDoNotReachTheWorkers) {
-  EXPECT_EQ(halfulp("replay vector_add scalar n=5 <&- >&-").exit_code, 0);
-  EXPECT_EQ(halfulp("replay vector_add scalar n=5 <&- >&- 2>&-").exit_code, 0);
-  EXPECT_EQ(fakes("replay vector_add fake_wrong n=9 fill=ones >&-").exit_code, 1);
-}
-
-TEST(CliHostile, OutputFilesAreDistinct) {
-  const std::string folder = scratch("files");
-  std::filesystem::create_directory(folder);
-  const std::string cases = folder + "/c.cases";
-  std::ofstream(cases) << "vector_add fake_right n=3\n";
-  const std::string same = folder + "/./out";
-  expect_usage_error("check --json " + folder + "/out --junit " + same, "the file of --junit too");
-  expect_usage_error("check --from " + cases + " --json " + folder + "/./c.cases", "of --from too");
-  expect_usage_error("check --from " + cases + " --junit " + cases, "of --from too");
-  EXPECT_EQ(contents(cases), "vector_add fake_right n=3\n");
-  EXPECT_EQ(fakes("check --from " + cases + " --json /dev/null --junit /dev/null").exit_code, 0);
-  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
-  std::filesystem::remove_all(folder);
-}
-
-TEST(CliHostile, OutputFilesAppearWholeOrNotAtAll) {
-  const std::string folder = scratch("whole");
-  std::filesystem::create_directory(folder);
-  const std::string file = folder + "/out.json";
-  expect_usage_error("check no_such_kernel --json " + file, "no_such_kernel");
-  expect_usage_error("check --json " + folder, "is a folder");
-  EXPECT_TRUE(std::filesystem::is_empty(folder));
-  std::ofstream(folder + "/old.json") << "old";
-  std::filesystem::create_symlink("old.json", file);
-  EXPECT_EQ(fakes("check vector_add/fake_right --cases 1 --no-fixtures --json " + file).exit_code,
-            0);
-  EXPECT_TRUE(std::filesystem::is_symlink(file));
-  EXPECT_EQ(contents(folder + "/old.json").find("{\n"), 0u);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 2);
-  const Ran full = fakes("check vector_add/fake_right --cases 1 --no-fixtures --json /dev/full");
-  EXPECT_EQ(full.exit_code, 2);
-  EXPECT_TRUE(has(full.err, "--json /dev/full: No space left")) << full.err;
-  EXPECT_TRUE(has(full.out, "1 pass")) << full.out;  // the report is not lost with the file
-  const Ran deaf = fakes("check vector_add/fake_right --cases 1 --no-fixtures --json " + folder +
-                         "/kept.json >/dev/full");
-  EXPECT_EQ(deaf.exit_code, 2);
-  EXPECT_EQ(contents(folder + "/kept.json").find("{\n"), 0u);
-  std::filesystem::remove_all(folder);
-}
-
 TEST(CliHostile, NamesOfFilesDoNotReachTheTerminalRaw) {
   const std::string name = "'/no/\x1b[31m\n.cases'";
   for (const char* command : {"check --from ", "replay ", "check --json "}) {

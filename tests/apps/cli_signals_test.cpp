@@ -1,17 +1,16 @@
 // The halfulp command that is sent signals: alone, in its group as terminals and `timeout` send
 // them, and one that it cannot catch.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <thread>
 #include <vector>
 
 #include "tests/apps/command.hpp"
+#include "tests/apps/process.hpp"
 
 namespace {
 
@@ -93,40 +92,6 @@ TEST(CliSignals, CasesInHandAreDropped) {
   EXPECT_TRUE(has(ran.out, "interrupted")) << ran.out;
   EXPECT_LT(ran.seconds, 10);
   std::filesystem::remove(file);
-}
-
-pid_t start(const std::vector<std::string>& words) {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  const int nowhere = open("/dev/null", O_RDWR);
-  for (int stream = 0; stream <= 2; ++stream) dup2(nowhere, stream);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  execv(arguments[0], arguments.data());
-  _exit(127);
-}
-
-std::vector<pid_t> children_of(pid_t parent) {
-  const std::string process = std::to_string(parent);
-  std::ifstream stream("/proc/" + process + "/task/" + process + "/children");
-  std::vector<pid_t> children;
-  for (pid_t child = 0; stream >> child;) children.push_back(child);
-  return children;
-}
-
-// Not there, or dead and not yet waited for.
-bool gone(pid_t process) {
-  const std::string stat = contents("/proc/" + std::to_string(process) + "/stat");
-  const std::size_t name_end = stat.rfind(") ");
-  return name_end == std::string::npos || stat[name_end + 2] == 'Z' || stat[name_end + 2] == 'X';
-}
-
-bool in_time(const std::function<bool()>& holds) {
-  for (int i = 0; i < 100 && !holds(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return holds();
 }
 
 TEST(CliSignals, WorkersEndWithAParentThatIsKilled) {
