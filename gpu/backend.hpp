@@ -71,6 +71,10 @@ Numerics numerics_on(const Kernel& kernel, Backend backend);
 Outcome run(const Kernel& kernel, Backend backend, const Problem& problem,
             const Schedule& schedule);
 
+// For a process that only runs kernels: before an access far out of bounds ends it, stderr says how
+// far from which operand or workspace that was. Host backends.
+void report_stray_accesses();
+
 // Median time of one call over `repeats` warm launches, with device events on cuda.
 struct Timing {
   double median_us = 0;

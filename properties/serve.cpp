@@ -111,6 +111,7 @@ std::string request(const Case& c, Attempt attempt) {
 }
 
 void serve(int socket, const JudgeOptions& options) {
+  gpu::report_stray_accesses();
   LineReader reader;
   std::string line;
   for (;;) {

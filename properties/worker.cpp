@@ -44,8 +44,12 @@ Judgement too_slow(double watchdog_s) {
 
 // After these the process is not to be trusted with another case.
 bool spoils_worker(const Case& c, const Judgement& judgement) {
+  const auto runs_on = [&](gpu::Backend backend) { return c.text("backend") == name(backend); };
   switch (judgement.fault.kind) {
     case gpu::FaultKind::none:
+      // What a wrong kernel wrote elsewhere, on its stack or through a pointer of its own making,
+      // is of no guard's concern; a device has no memory of ours.
+      return judgement.verdict == Verdict::fail && runs_on(gpu::Backend::host);
     case gpu::FaultKind::refused:
     case gpu::FaultKind::no_memory:
       return false;
@@ -53,12 +57,9 @@ bool spoils_worker(const Case& c, const Judgement& judgement) {
     case gpu::FaultKind::timed_out:
     case gpu::FaultKind::crashed:
       return true;
-    case gpu::FaultKind::out_of_bounds:
-    case gpu::FaultKind::input_overwritten:
-      // Found once written, and who knows what else was; the checked executor stops before.
-      return c.text("backend") != gpu::name(gpu::Backend::host_checked);
     default:
-      return c.text("backend") == gpu::name(gpu::Backend::cuda);
+      // Found once done; the checked executor stops before.
+      return !runs_on(gpu::Backend::host_checked);
   }
 }
 

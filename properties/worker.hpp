@@ -7,8 +7,9 @@
 // A worker is a fork of this process that reads case lines and answers judgements, one line of JSON
 // each (properties/serve.hpp). The parent must have no threads and must not have touched CUDA. When
 // a worker dies or outruns the watchdog, the case it had in hand is faulted (crashed with the
-// signal's name, or timed_out) and a fresh worker takes over. So does one where a kernel is seen to
-// have written out of bounds: who knows what else it hit. The watchdog gives a whole term to each
+// signal's name, or timed_out) and a fresh worker takes over. So does one after every case that a
+// plain host or a device shows to be wrong: who knows what else its kernel hit (on a device, after
+// a fault: answers that are only wrong leave nothing). The watchdog gives a whole term to each
 // call of the kernel, and to our own work before, between and after: a case whose inputs or answer
 // take longer is skipped, and charged to no kernel. Time in which this process was stopped
 // does not count.

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <span>
 #include <utility>
 
 #include "gpu/backends/image.hpp"
 #include "gpu/backends/summary.hpp"
+#include "gpu/simt/fenced_memory.hpp"
 #include "gpu/simt/session.hpp"
+#include "gpu/simt/stray_access.hpp"
 
 namespace halfulp::gpu {
 namespace {
@@ -20,18 +23,19 @@ namespace {
 class Blocks {
  public:
   void rewind() { used_ = 0; }
-  std::span<std::byte> take(std::int64_t bytes) {
+  // guard | data | guard: the guards hold their pattern, the data any.
+  std::span<std::byte> take(std::string_view name, std::int64_t data_bytes) {
     if (used_ == blocks_.size()) blocks_.emplace_back();
-    std::vector<std::byte>& block = blocks_[used_++];
-    const auto needed = static_cast<std::size_t>(bytes + kAlignmentBytes);
-    if (block.size() < needed) block.resize(needed);
-    const auto address = reinterpret_cast<std::uintptr_t>(block.data());
-    return {block.data() + (kAlignmentBytes - address % kAlignmentBytes),
-            static_cast<std::size_t>(bytes)};
+    simt::FencedMemory& memory = blocks_[used_++];
+    const auto block = memory.take(static_cast<std::size_t>(data_bytes + 2 * kGuardBytes));
+    memory.label({name, block.data() + kGuardBytes},
+                 {name, block.data() + kGuardBytes + data_bytes});
+    fill_pattern(block, guard_bits(Format::f32), 4);
+    return block;
   }
 
  private:
-  std::vector<std::vector<std::byte>> blocks_;
+  std::deque<simt::FencedMemory> blocks_;
   std::size_t used_ = 0;
 };
 
@@ -39,39 +43,41 @@ class Blocks {
 // launch that leaves one set ends the run, so that no later one waits for it in vain.
 class Locks {
  public:
+  Locks() { memory().rewind(); }
   // The words of this name; those that are new are zero.
   std::span<std::uint32_t> take(std::string_view name, std::int64_t count) {
-    std::vector<std::uint32_t>& block = blocks_[std::string(name)];
-    const std::size_t held = block.empty() ? 0 : block.size() - 2 * kGuardWords;
-    const auto wanted = static_cast<std::size_t>(count);
-    if (held < wanted || block.empty()) {
-      block.resize(wanted + 2 * kGuardWords);
-      const auto bytes = std::as_writable_bytes(std::span(block));
-      fill_pattern(bytes.first(kGuardBytes), guard_bits(Format::f32), 4);
-      fill_pattern(bytes.last(kGuardBytes), guard_bits(Format::f32), 4);
-      std::fill(block.begin() + kGuardWords + static_cast<std::ptrdiff_t>(held),
-                block.end() - kGuardWords, 0u);
+    std::span<std::byte>& block = blocks_[std::string(name)];
+    const std::int64_t held = block.empty() ? -1 : std::ssize(words(block));
+    if (held < count) {
+      const std::span<std::byte> larger = memory().take(name, count * kWordBytes);
+      std::ranges::fill(words(larger), 0u);
+      if (held > 0) std::ranges::copy(words(block), words(larger).begin());
+      block = larger;
     }
     return words(block);
   }
 
   Fault inspect() {
     for (auto& [name, block] : blocks_) {
-      if (Fault fault = inspect_workspace_guards(name, std::as_bytes(std::span(block)))) {
-        return fault;
-      }
+      if (Fault fault = inspect_workspace_guards(name, block)) return fault;
       if (Fault fault = inspect_locks(name, words(block))) return fault;
     }
     return {};
   }
 
  private:
-  static constexpr std::size_t kGuardWords = kGuardBytes / sizeof(std::uint32_t);
-  static std::span<std::uint32_t> words(std::vector<std::uint32_t>& block) {
-    return std::span(block).subspan(kGuardWords, block.size() - 2 * kGuardWords);
+  static constexpr std::int64_t kWordBytes = sizeof(std::uint32_t);
+  static std::span<std::uint32_t> words(std::span<std::byte> block) {
+    const auto count = (std::ssize(block) - 2 * kGuardBytes) / kWordBytes;
+    return {reinterpret_cast<std::uint32_t*>(block.data() + kGuardBytes),
+            static_cast<std::size_t>(count)};
+  }
+  static Blocks& memory() {
+    thread_local Blocks blocks;
+    return blocks;
   }
 
-  std::map<std::string, std::vector<std::uint32_t>, std::less<>> blocks_;
+  std::map<std::string, std::span<std::byte>, std::less<>> blocks_;
 };
 
 // Workspaces between guard bands, poisoned at every take.
@@ -83,8 +89,7 @@ class HostWorkspaces : public Workspaces {
   }
 
   void* take(std::string_view name, std::int64_t bytes) override {
-    const std::span<std::byte> block = blocks().take(bytes + 2 * kGuardBytes);
-    fill_pattern(block, guard_bits(Format::f32), 4);
+    const std::span<std::byte> block = blocks().take(name, bytes);
     const auto data = block.subspan(kGuardBytes, static_cast<std::size_t>(bytes));
     fill_pattern(data, poison_bits(Format::f32, fill_), 4);
     taken_.push_back({std::string(name), block});
@@ -289,6 +294,8 @@ std::vector<Timing> host_time(std::span<const EntryCall> calls, Backend backend,
   }
   return timings;
 }
+
+void report_stray_accesses() { simt::report_stray_accesses(); }
 
 double host_copy_bandwidth(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));

@@ -6,24 +6,18 @@
 #include <cstring>
 
 #include "gpu/assert.hpp"
+#include "gpu/simt/fenced_memory.hpp"
 
 namespace halfulp::gpu {
 namespace {
 
 std::int64_t align_up(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
 
-// A block that grows and is kept between calls: campaigns make thousands of small images.
-std::span<std::byte> reusable_block(std::int64_t bytes) {
-  thread_local std::unique_ptr<std::byte[]> block;
-  thread_local std::int64_t capacity = 0;
-  if (bytes + kAlignmentBytes > capacity) {
-    block.reset();
-    capacity = std::max(bytes + kAlignmentBytes, std::min(2 * capacity, std::int64_t{1} << 28));
-    block = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(capacity));
-  }
-  const auto address = reinterpret_cast<std::intptr_t>(block.get());
-  return {block.get() + (align_up(address, kAlignmentBytes) - address),
-          static_cast<std::size_t>(bytes)};
+// Kept between calls: campaigns make thousands of small images.
+simt::FencedMemory& reusable_memory() {
+  static_assert(simt::FencedMemory::kAlignmentBytes % kAlignmentBytes == 0);
+  thread_local simt::FencedMemory memory;
+  return memory;
 }
 
 struct PatternRow {
@@ -124,7 +118,8 @@ Image::Image(const Problem& problem) : problem_(problem) {
     place.guard = at;
     place.data = align_up(at + kGuardBytes, kAlignmentBytes) + operand.base_offset * element;
     place.bytes = operand.span_elements() * element;
-    place.end = align_up(place.data + place.bytes, 8) + kGuardBytes;
+    // Whole alignments: the last guard ends where the fence of the block begins.
+    place.end = align_up(place.data + place.bytes + kGuardBytes, kAlignmentBytes);
     place.gaps = operand.span_elements() != operand.count();
     if (operand.role == Role::output && place.gaps) {
       place.reachable.assign(static_cast<std::size_t>(operand.span_elements()), false);
@@ -135,7 +130,12 @@ Image::Image(const Problem& problem) : problem_(problem) {
     at = place.end;
     places_.push_back(std::move(place));
   }
-  bytes_ = reusable_block(at);
+  bytes_ = reusable_memory().take(static_cast<std::size_t>(at));
+  if (!places_.empty()) {
+    const Place& last = places_.back();
+    reusable_memory().label({problem.operands.front().name, bytes_.data() + places_.front().data},
+                            {problem.operands.back().name, bytes_.data() + last.data + last.bytes});
+  }
   write_inputs();
 }
 

@@ -3,17 +3,17 @@
 //   Image image(problem);
 //   image.poison(Fill::nan);
 //   ... copy image.bytes() to where the kernel runs (or run it right there), launch, bring it back
-//   ... Fault fault = image.inspect();   // guards, gaps and inputs as they were? Outputs outputs =
-//   image.outputs();
+//   ... Fault fault = image.inspect();   // guards, gaps and inputs as they were?
+//   Outputs outputs = image.outputs();
 //
-// Layout: guard | operand 0 | guard | operand 1 | ... | guard; each base is 256-byte aligned and
-// then moved by Operand::base_offset elements. Guards next to inputs hold NaN (indices: a value far
-// out of range), so that a stray read shows in the result; all guards and the gaps of strided
-// outputs must keep their bits.
+// Layout: guard | operand 0 | guard | operand 1 | ... | guard, and the fence of the block right
+// behind (gpu/simt/fenced_memory.hpp); each base is 256-byte aligned and then moved by
+// Operand::base_offset elements. Guards next to inputs hold NaN (indices: a value far out of
+// range), so that a stray read shows in the result; all guards and the gaps of strided outputs must
+// keep their bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>

@@ -26,10 +26,11 @@ function(halfulp_kernel_objects target)
   endif()
   target_link_libraries(${target} PRIVATE halfulp_simt)
   # 16-byte accesses to arrays of narrower elements are CUDA's idiom, not C++'s.
+  # A frame larger than a thread's stack ends in its guard page, not in the stack of another thread.
   # Faults name source lines: debug information always, and version 4, since binutils 2.40 takes
   # the first file included for the including one in version 5.
   target_compile_options(${target} PRIVATE
-    -fno-strict-aliasing -Wno-unknown-pragmas -gdwarf-4)
+    -fno-strict-aliasing -fstack-clash-protection -Wno-unknown-pragmas -gdwarf-4)
   if(arg_CHECKED)
     target_link_libraries(${target} PRIVATE halfulp_simt_checked_options)
   endif()

@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <boost/context/detail/fcontext.hpp>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -53,6 +54,7 @@ void after_switch([[maybe_unused]] Fiber& self, [[maybe_unused]] Fiber& previous
 
 // One body serves every fiber of an OS thread; the pool sets it before a fiber can start.
 constinit thread_local FiberPool::Body body_of_thread = nullptr;
+constinit thread_local const FiberPool* pool_of_thread = nullptr;
 
 void begin(context::transfer_t transfer) {
   const Passage passage = *static_cast<const Passage*>(transfer.data);
@@ -79,11 +81,13 @@ void switch_fiber(Fiber& from, Fiber& to) {
 }
 
 FiberPool::~FiberPool() {
+  if (pool_of_thread == this) pool_of_thread = nullptr;
   for (const auto& fiber : all_) munmap(fiber->stack - kGuardBytes, kStackBytes + kGuardBytes);
 }
 
 Fiber* FiberPool::take() {
   body_of_thread = body_;
+  pool_of_thread = this;
   if (free_.empty()) {
     void* memory = mmap(nullptr, kStackBytes + kGuardBytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -109,6 +113,15 @@ Fiber* FiberPool::take() {
 void FiberPool::give(Fiber* fiber) {
   fiber->in_use = false;
   free_.push_back(fiber);
+}
+
+std::size_t FiberPool::overflowed_bytes(const void* address) {
+  if (pool_of_thread == nullptr) return 0;
+  const auto* at = static_cast<const char*>(address);
+  const bool below_a_stack = std::ranges::any_of(pool_of_thread->all_, [at](const auto& fiber) {
+    return at < fiber->stack && at >= fiber->stack - kGuardBytes;
+  });
+  return below_a_stack ? kStackBytes : 0;
 }
 
 void FiberPool::abandon_all() {

@@ -38,6 +38,9 @@ class FiberPool {
   // Every fiber in use is suspended in the middle of something that will not go on: each gets a
   // fresh context and goes back to the pool.
   void abandon_all();
+  // The size of this thread's stacks when the address lies below one of them, in its guard page;
+  // else 0. A handler of signals may ask.
+  static std::size_t overflowed_bytes(const void* address);
 
  private:
   Body body_;

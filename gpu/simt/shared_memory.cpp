@@ -2,8 +2,8 @@
 #include "gpu/simt/shared_memory.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace halfulp::gpu::simt {
 namespace {
@@ -15,11 +15,14 @@ constexpr std::size_t kArenaBytes = SharedMemory::kBytesMax + 1024 * (kGapBytes 
 
 }  // namespace
 
-void SharedMemory::Free::operator()(char* p) const { std::free(p); }
-
-bool SharedMemory::reserve() {
-  if (arena_ == nullptr) arena_.reset(static_cast<char*>(std::aligned_alloc(128, kArenaBytes)));
-  return arena_ != nullptr;
+bool SharedMemory::reserve() try {
+  if (arena_ != nullptr) return true;
+  const std::span<std::byte> arena = memory_.take(kArenaBytes);
+  memory_.label({"shared memory", arena.data()}, {"shared memory", arena.data() + arena.size()});
+  arena_ = reinterpret_cast<char*>(arena.data());
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 void SharedMemory::begin_block(std::size_t dynamic_bytes) {
@@ -35,7 +38,7 @@ const SharedMemory::Variable* SharedMemory::place(const void* key, std::size_t b
                                                   std::size_t alignment, const char* name) {
   const std::size_t begin = (used_ + kGapBytes + alignment - 1) / alignment * alignment;
   if (begin + bytes + kGapBytes > kArenaBytes) return nullptr;
-  char* data = arena_.get() + begin;
+  char* data = arena_ + begin;
   std::memset(data - kGapBytes, kGapByte, kGapBytes);
   std::memset(data, 0xFF, bytes);
   std::memset(data + bytes, kGapByte, kGapBytes);

@@ -3,8 +3,9 @@
 // starts.
 #pragma once
 #include <cstddef>
-#include <memory>
 #include <vector>
+
+#include "gpu/simt/fenced_memory.hpp"
 
 namespace halfulp::gpu::simt {
 
@@ -35,13 +36,11 @@ class SharedMemory {
   const std::vector<Variable>& variables() const { return variables_; }
 
  private:
-  struct Free {
-    void operator()(char* p) const;
-  };
   const Variable* place(const void* key, std::size_t bytes, std::size_t alignment,
                         const char* name);
 
-  std::unique_ptr<char, Free> arena_;
+  FencedMemory memory_;
+  char* arena_ = nullptr;
   std::vector<Variable> variables_;
   char* dynamic_ = nullptr;
   std::size_t used_ = 0;

@@ -162,7 +162,11 @@ class EntryPointTest : public testing::Test {
     }
     arguments_[changed].data = data;
     return find_kernel("graph_attention", "fused_csc")
-        ->entry[0]({arguments_, 1e-6f, nullptr, nullptr})
+        ->entry[0]({.operands = arguments_,
+                    .epsilon = 1e-6f,
+                    .workspaces = nullptr,
+                    .stream = nullptr,
+                    .settings = {}})
         .refused;
   }
   Problem problem_ = attention();

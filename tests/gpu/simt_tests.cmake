@@ -11,5 +11,7 @@ halfulp_simt_test_kernels(halfulp_simt_kernels_checked test_checked halfulp_simt
 
 halfulp_test(gpu_simt_test
   SOURCES simt_clean_test.cpp simt_fault_test.cpp simt_schedule_test.cpp simt_numbers_test.cpp
-          simt_session_test.cpp simt_tensor_test.cpp simt_run.cpp
+          simt_session_test.cpp simt_tensor_test.cpp simt_fenced_memory_test.cpp
+          simt_stray_access_test.cpp simt_run.cpp
   LIBRARIES halfulp_simt halfulp_simt_kernels_plain halfulp_simt_kernels_checked)
+target_compile_options(gpu_simt_test PRIVATE -fstack-clash-protection)  # as kernels are

@@ -49,6 +49,11 @@ Status past_end(const Arguments& arguments) {
   return right(arguments);
 }
 
+Status far_past(const Arguments& arguments) {
+  arguments["z"].as<float>()[elements(arguments) + 2500] = 1;
+  return right(arguments);
+}
+
 Status crash(const Arguments& arguments) {
   if (elements(arguments) > kHarmless) std::raise(SIGSEGV);
   return right(arguments);
@@ -160,7 +165,8 @@ std::vector<gpu::Kernel> fake_kernels() {
       {"fake_slow", slow},          {"fake_lonely", lonely},     {"fake_greedy", greedy},
       {"fake_starving", starving},  {"fake_spoiling", spoiling}, {"fake_chatty", chatty},
       {"fake_unsteady", unsteady},  {"fake_refusing", refusing}, {"fake_ninth", ninth},
-      {"fake_worn", worn},          {"fake_killed", killed},     {"fake_past_end", past_end}};
+      {"fake_worn", worn},          {"fake_killed", killed},     {"fake_past_end", past_end},
+      {"fake_far_past", far_past}};
   for (const Row& row : fakes) {
     gpu::Kernel kernel;
     kernel.operation = "vector_add";

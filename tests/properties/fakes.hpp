@@ -4,6 +4,7 @@
 //   vector_add fake_right      right
 //   vector_add fake_wrong      adds 1 to element 5
 //   vector_add fake_past_end   writes one element past its output
+//   vector_add fake_far_past   writes 10000 bytes past its output
 //   vector_add fake_crash      dereferences a bad pointer when n > 7
 //   vector_add fake_abort      prints a sentence and aborts when n > 7
 //   vector_add fake_quit       ends its process with status 3 when n > 7

@@ -112,12 +112,23 @@ TEST(Worker, MemoryThatOnlyAKernelLacksIsItsFault) {
   expect_alive(pool);
 }
 
-// What a stray write has hit besides a guard would show in a later case, of another kernel even.
-TEST(Worker, EndsAfterAWriteOutOfBounds) {
+// What a stray write has hit besides would show in a later case, of another kernel even.
+TEST(Worker, EndsAfterWhatAPlainHostShowsToBeWrong) {
   WorkerPool pool({1, 20});
   expect_fault(pool, "fake_past_end", gpu::FaultKind::out_of_bounds, "past the end of z");
   expect_alive(pool);
   EXPECT_EQ(pool.restarts(), 1);
+  EXPECT_EQ(pool.judge(add("fake_wrong", 9)).verdict, Verdict::fail);
+  expect_alive(pool);
+  EXPECT_EQ(pool.restarts(), 2);
+}
+
+TEST(Worker, AnAccessFarOutOfBoundsIsNamed) {
+  if (kSanitized) GTEST_SKIP() << "AddressSanitizer reports the access";
+  WorkerPool pool({1, 20});
+  expect_fault(pool, "fake_far_past", gpu::FaultKind::crashed,
+               "SIGSEGV (Segmentation fault); it said: access 10000 bytes past the end of z");
+  expect_alive(pool);
 }
 
 TEST(Worker, MemoryThatAnEarlierKernelTookCostsNothing) {

@@ -1,0 +1,95 @@
+// Mappings of blocks and their fences.
+#include "gpu/simt/fenced_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+namespace halfulp::gpu::simt {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kAheadBytesMax = std::size_t{256} << 20;  // taken in advance, at most
+
+std::size_t align_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+// The blocks of this thread, which is the one that runs kernels.
+std::vector<const FencedMemory*>& blocks() {
+  thread_local std::vector<const FencedMemory*> all;
+  return all;
+}
+
+}  // namespace
+
+FencedMemory::FencedMemory() { blocks().push_back(this); }
+
+FencedMemory::~FencedMemory() {
+  std::erase(blocks(), this);
+  release();
+}
+
+void FencedMemory::release() {
+  if (mapping_ != nullptr) munmap(mapping_, capacity_ + 2 * kFenceBytes);
+  mapping_ = nullptr;
+  capacity_ = 0;
+}
+
+std::span<std::byte> FencedMemory::take(std::size_t bytes) {
+  const std::size_t block = align_up(bytes, kAlignmentBytes);
+  if (block > capacity_ || mapping_ == nullptr) {
+    // Campaigns take thousands of blocks of growing sizes.
+    const std::size_t ahead = std::min(2 * capacity_, kAheadBytesMax);
+    release();
+    const std::size_t capacity = align_up(std::max({block, ahead, kPageBytes}), kPageBytes);
+    if (capacity < bytes) throw std::bad_alloc();
+    void* const mapping = mmap(nullptr, capacity + 2 * kFenceBytes, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED) throw std::bad_alloc();
+    mapping_ = static_cast<std::byte*>(mapping);
+    capacity_ = capacity;
+    if (mprotect(mapping_ + kFenceBytes, capacity, PROT_READ | PROT_WRITE) != 0) {
+      release();
+      throw std::bad_alloc();
+    }
+  }
+  const std::span<std::byte> taken{mapping_ + kFenceBytes + capacity_ - block, bytes};
+  label({"a block", taken.data()}, {"a block", taken.data() + bytes});
+  return taken;
+}
+
+FencedMemory::Stray FencedMemory::stray_of_thread(const void* address) {
+  for (const FencedMemory* memory : blocks()) {
+    if (const Stray stray = memory->stray(address); stray.name != nullptr) return stray;
+  }
+  return {};
+}
+
+void FencedMemory::label(const End& first, const End& last) {
+  const auto labelled = [](const End& end) {
+    Label label;
+    end.name.copy(label.name.data(), label.name.size() - 1);
+    label.address = end.address;
+    return label;
+  };
+  first_ = labelled(first);
+  last_ = labelled(last);
+}
+
+FencedMemory::Stray FencedMemory::stray(const void* address) const {
+  const auto* at = static_cast<const std::byte*>(address);
+  const auto in_fence = [&](const std::byte* fence) {
+    return at >= fence && at < fence + kFenceBytes;
+  };
+  if (mapping_ == nullptr) return {};
+  if (in_fence(mapping_)) {
+    return {first_.name.data(), static_cast<std::size_t>(first_.address - at), false};
+  }
+  if (in_fence(mapping_ + kFenceBytes + capacity_)) {
+    return {last_.name.data(), static_cast<std::size_t>(at - last_.address), true};
+  }
+  return {};
+}
+
+}  // namespace halfulp::gpu::simt

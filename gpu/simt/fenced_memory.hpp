@@ -1,0 +1,60 @@
+// Memory that kernels run in on the host: between pages that no access survives, so that a stray
+// write ends the process at once and never reaches the heap of the process that judges.
+//
+//   FencedMemory memory;
+//   std::span<std::byte> block = memory.take(bytes);   // valid until the next take()
+//   memory.label({"x", block.data()}, {"out", block.data() + bytes});
+#pragma once
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace halfulp::gpu::simt {
+
+class FencedMemory {
+ public:
+  static constexpr std::size_t kAlignmentBytes = 256;  // of the start of a block
+  static constexpr std::size_t kFenceBytes = std::size_t{4} << 20;
+
+  // One end of what a kernel may touch: a name for messages and an address.
+  struct End {
+    std::string_view name;
+    const std::byte* address;
+  };
+
+  FencedMemory();
+  ~FencedMemory();
+  FencedMemory(const FencedMemory&) = delete;
+  FencedMemory& operator=(const FencedMemory&) = delete;
+
+  // Bytes of any content. The fence behind them is less than kAlignmentBytes away; the one before
+  // them follows spare bytes, which nobody looks at. Memory once taken stays for later calls.
+  // Throws std::bad_alloc.
+  std::span<std::byte> take(std::size_t bytes);
+  // What lies first in the block and where it begins, what lies last and where it ends.
+  void label(const End& first, const End& last);
+  // What a message says of an access to this address, if a fence of this block is there: how many
+  // bytes from which end. Takes no memory and no lock: a handler of signals may ask.
+  struct Stray {
+    const char* name = nullptr;  // nullptr: no fence of this block
+    std::size_t bytes = 0;
+    bool past_end = false;
+  };
+  Stray stray(const void* address) const;
+  static Stray stray_of_thread(const void* address);  // of any block that this thread has
+
+ private:
+  struct Label {
+    std::array<char, 32> name{};
+    const std::byte* address = nullptr;
+  };
+  void release();
+
+  std::byte* mapping_ = nullptr;  // fence | capacity_ | fence
+  std::size_t capacity_ = 0;      // a multiple of the page
+  Label first_;
+  Label last_;
+};
+
+}  // namespace halfulp::gpu::simt

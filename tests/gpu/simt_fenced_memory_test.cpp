@@ -1,0 +1,52 @@
+// Memory between fences: what it holds, and what an access to a fence ends in.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <new>
+
+#include "gpu/simt/fenced_memory.hpp"
+
+namespace halfulp::gpu::simt_test {
+namespace {
+
+using simt::FencedMemory;
+
+TEST(FencedMemory, BlocksAreAlignedAndGrow) {
+  FencedMemory memory;
+  for (const std::size_t bytes : {0, 1, 256, 4096, 5000, 100'000, 3}) {
+    const std::span<std::byte> block = memory.take(bytes);
+    ASSERT_EQ(block.size(), bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data()) % FencedMemory::kAlignmentBytes, 0u);
+    for (std::byte& byte : block) byte = std::byte{1};
+  }
+}
+
+TEST(FencedMemory, WhatNoMachineHasIsNoMemory) {
+  FencedMemory memory;
+  memory.take(10);
+  for (const std::size_t bytes : {std::size_t{1} << 60, std::numeric_limits<std::size_t>::max()}) {
+    EXPECT_THROW(memory.take(bytes), std::bad_alloc) << bytes;
+  }
+  EXPECT_EQ(memory.take(10).size(), 10u);
+}
+
+TEST(FencedMemory, AFenceIsNamedByTheEndItLiesNext) {
+  FencedMemory memory;
+  const std::span<std::byte> block = memory.take(1000);
+  const std::byte* const end = block.data() + block.size();
+  memory.label({"x", block.data() + 100}, {"out", end - 100});
+  const FencedMemory::Stray past = memory.stray(end + 500);
+  EXPECT_STREQ(past.name, "out");
+  EXPECT_EQ(past.bytes, 600u);
+  EXPECT_TRUE(past.past_end);
+  const FencedMemory::Stray before = memory.stray(block.data() - FencedMemory::kFenceBytes);
+  EXPECT_STREQ(before.name, "x");
+  EXPECT_EQ(before.bytes, FencedMemory::kFenceBytes + 100);
+  EXPECT_FALSE(before.past_end);
+  EXPECT_EQ(memory.stray(block.data()).name, nullptr);
+  EXPECT_EQ(memory.stray(nullptr).name, nullptr);
+}
+
+}  // namespace
+}  // namespace halfulp::gpu::simt_test
