@@ -59,8 +59,8 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"host", "cuda"}));
   command->add_option("--json", options->json, "write the lines to this file as JSON")
       ->check(not_empty());
-  command->add_flag("--quick", options->quick,
-                    "a tenth of the products, a sample of the arguments");
+  command->add_flag("--quick", options->quick, "a tenth of the products, a sample of the arguments")
+      ->disable_flag_override();
   command->callback([options, &exit_code] { exit_code = calibrate(*options); });
 }
 

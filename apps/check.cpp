@@ -189,8 +189,10 @@ void add_check(CLI::App& app, int& exit_code) {
   command->add_option("--watchdog", campaign.watchdog_s, "seconds after which a case has hung")
       ->check(real(kSecondsMin, kSecondsMax))
       ->capture_default_str();
-  command->add_flag("--no-fixtures", options->no_fixtures, "generated cases only");
-  command->add_flag("--no-shrink", options->no_shrink, "report failing cases as they were found");
+  command->add_flag("--no-fixtures", options->no_fixtures, "generated cases only")
+      ->disable_flag_override();
+  command->add_flag("--no-shrink", options->no_shrink, "report failing cases as they were found")
+      ->disable_flag_override();
   command->callback([options, &exit_code] { exit_code = check(*options); });
 }
 

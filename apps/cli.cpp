@@ -93,6 +93,14 @@ void refuse_empty_values(int argc, char** argv) {
   }
 }
 
+// CLI11 says of --fields=3 that "fields was given a disallowed flag override".
+std::string message_of(const CLI::ParseError& error) {
+  constexpr std::string_view kFlag = " was given a disallowed flag override";
+  const std::string text = error.what();
+  if (!text.ends_with(kFlag)) return text;
+  return "--" + text.substr(0, text.size() - kFlag.size()) + ": takes no value";
+}
+
 int dispatch(int argc, char** argv) {
   int exit_code = kExitPassed;
   CLI::App app(kAbout, "halfulp");
@@ -111,7 +119,7 @@ int dispatch(int argc, char** argv) {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) say_text(app.help());
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return fail(error.what());
+    if (error.get_exit_code() != 0) return fail(message_of(error));
     std::ostringstream asked;  // help, the version
     app.exit(error, asked, asked);
     say_text(asked.str());
@@ -131,6 +139,10 @@ int cli_main(int argc, char** argv) {
     return exit_code;
   } catch (const std::bad_alloc&) {
     return fail("out of memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(error.what());
+  } catch (const std::system_error& error) {  // of threads
+    return fail("a limit of the system: " + error.code().message());
   } catch (const std::exception& error) {
     return fail(error.what());
   }

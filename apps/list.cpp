@@ -86,7 +86,8 @@ void add_list(CLI::App& app, int&) {
       "list", "operations, their kernels and what these declare, laws, and the backends present");
   add_words(*command, "filters", options->filters, "operations or operation/kernel; globs allowed")
       ->check(not_empty());
-  command->add_flag("--fields", options->fields, "also the fields of a case line");
+  command->add_flag("--fields", options->fields, "also the fields of a case line")
+      ->disable_flag_override();
   command->callback([options] { list(options->filters, options->fields); });
 }
 

@@ -22,6 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kCreate = O_WRONLY | O_CREAT | O_CLOEXEC;
+constexpr mode_t kMode = 0666;
+
 [[noreturn]] void refuse(const std::string& option, const std::string& path,
                          const std::string& why) {
   throw UsageError(fmt::format("{} {}: {}", option, shortened(path), why));
@@ -29,6 +32,16 @@ namespace fs = std::filesystem;
 
 fs::path folder_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+// Where links end: at a file that need not be there.
+fs::path target_of(fs::path path) {
+  constexpr int kLinksMost = 40;
+  std::error_code ignored;
+  for (int i = 0; i < kLinksMost && fs::is_symlink(fs::symlink_status(path, ignored)); ++i) {
+    path = path.parent_path() / fs::read_symlink(path, ignored);
+  }
+  return path;
 }
 
 bool writable(const fs::path& path) { return access(path.c_str(), W_OK) == 0; }
@@ -83,12 +96,12 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
-// The text in the file, or errno. Opening a pipe that is open already would wait for a reader.
-int put(const fs::path& file, const std::string& text) {
+// The text in the file, which is opened with the flags, or errno. Opening a pipe that is open
+// already would wait for a reader.
+int put(const fs::path& file, int flags, const std::string& text) {
   const NoBrokenPipe ignored;
   const std::optional<int> stream = stream_of(file);
-  const int descriptor =
-      stream ? dup(*stream) : open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int descriptor = stream ? dup(*stream) : open(file.c_str(), kCreate | flags, kMode);
   if (descriptor < 0) return errno;
   const int error = write_all(descriptor, text);
   if (close(descriptor) != 0 && error == 0) return errno;
@@ -108,30 +121,35 @@ OutputFile::OutputFile(std::string option, std::string path)
   }
   if (same_file(path_, STDOUT_FILENO)) refuse(option_, path_, "is standard output too");
   if (same_file(path_, STDERR_FILENO)) refuse(option_, path_, "is standard error too");
-  if (!writable(fs::exists(status) ? fs::path(path_) : folder_of(path_))) {
-    refuse(option_, path_, std::strerror(errno));
+  if (fs::exists(status)) {
+    if (!writable(path_)) refuse(option_, path_, std::strerror(errno));
+    return;
   }
+  const fs::path target = target_of(path_);
+  const int created = open(target.c_str(), kCreate | O_EXCL, kMode);
+  if (created < 0) refuse(option_, path_, std::strerror(errno));
+  close(created);
+  fs::remove(target, ignored);
 }
 
 void OutputFile::write(const std::string& text) const {
   if (path_.empty()) return;
-  std::error_code failed;
-  const fs::file_status status = fs::status(path_, failed);
-  fs::path target = fs::canonical(path_, failed);  // a link stays a link
-  if (failed) target = path_;
-  const bool replaced = !fs::exists(status) || fs::is_regular_file(status);
+  std::error_code failed, ignored;
+  const fs::file_status status = fs::status(path_, ignored);
+  const fs::path target = target_of(path_);  // a link stays a link
+  const bool replaced = !stream_of(path_) && (!fs::exists(status) || fs::is_regular_file(status));
   if (!replaced || !writable(folder_of(target))) {
-    const int error = put(replaced ? target : fs::path(path_), text);
+    const int error = put(replaced ? target : fs::path(path_), O_TRUNC, text);
     if (error != 0) refuse(option_, path_, std::strerror(error));
     return;
   }
-  const fs::path finished = target.string() + fmt::format(".{}", getpid());
-  const int error = put(finished, text);
+  const fs::path finished = folder_of(target) / fmt::format(".halfulp.{}", getpid());
+  fs::remove(finished, ignored);  // of a process that was killed
+  const int error = put(finished, O_EXCL, text);
   failed = std::error_code(error, std::generic_category());
   if (error == 0 && fs::exists(status)) fs::permissions(finished, status.permissions(), failed);
   if (!failed) fs::rename(finished, target, failed);
   if (!failed) return;
-  std::error_code ignored;
   fs::remove(finished, ignored);
   refuse(option_, path_, failed.message());
 }

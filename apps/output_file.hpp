@@ -9,8 +9,9 @@ namespace halfulp::apps {
 
 class OutputFile {
  public:
-  // Looks whether the file can be written, and leaves it as it is. An empty path stands for no
-  // file. A file that takes standard output or errors too is refused: one would replace the other.
+  // Looks whether the file can be written, and leaves it as it is, or absent. An empty path stands
+  // for no file. A file that standard output or standard error goes to is refused: one would
+  // replace the other.
   OutputFile(std::string option, std::string path);
 
   bool asked() const { return !path_.empty(); }

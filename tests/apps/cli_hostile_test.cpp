@@ -45,6 +45,16 @@ TEST(CliHostile, EmptyValuesAreErrors) {
   expect_usage_error("list ''", "filters: must not be empty");
 }
 
+TEST(CliHostile, FlagsTakeNoValues) {
+  for (const char* command :
+       {"check --no-shrink", "check --no-fixtures", "list --fields", "calibrate --quick"}) {
+    for (const char* value : {"=3", "=-1", "=false", "=x"}) {
+      const std::string flag(std::string(command).substr(std::string(command).find("--")));
+      expect_usage_error(std::string(command) + value, flag + ": takes no value");
+    }
+  }
+}
+
 TEST(CliHostile, GlobsInBracketsStayWhole) {
   const Ran result =
       fakes("check '[v]ector_add/fake_righ[t]' --backend host --cases 3 --no-fixtures");

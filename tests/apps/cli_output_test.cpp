@@ -197,6 +197,41 @@ TEST(CliOutput, FilesThatStreamsGoToAreRefused) {
   std::filesystem::remove(file);
 }
 
+// What can be known of a file is said before a case is judged, and it is not there afterwards.
+TEST(CliOutput, FilesThatCannotBeMadeAreRefusedAtOnce) {
+  const std::string folder = scratch("made");
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/file") << "kept";
+  std::filesystem::create_symlink("no/such", folder + "/astray");
+  std::filesystem::create_symlink("loop", folder + "/loop");
+  for (const std::string& name :
+       {std::string("/file/x"), std::string("/no/x"), std::string("/astray"), std::string("/loop"),
+        "/" + std::string(300, 'x')}) {
+    expect_usage_error("check --json " + folder + name, "halfulp: --json " + folder);
+    expect_usage_error("check --junit " + folder + name, "halfulp: --junit " + folder);
+  }
+  expect_usage_error("check --json /proc/none.json", "--json /proc/none.json");
+  expect_usage_error("check no_such_kernel --json " + folder + "/new", "no_such_kernel");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 3);
+  EXPECT_EQ(contents(folder + "/file"), "kept");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(CliOutput, LongNamesAndLinksAreFiles) {
+  const std::string folder = scratch("names");
+  std::filesystem::create_directory(folder);
+  std::filesystem::create_symlink("new", folder + "/link");
+  for (const std::string& name : {"/" + std::string(255, 'x'), std::string("/link")}) {
+    const std::string file = folder + name;
+    const std::string campaign = "check vector_add/fake_right --cases 1 --no-fixtures --json ";
+    EXPECT_EQ(fakes(campaign + file).exit_code, 0) << name;
+    EXPECT_EQ(contents(file).find("{\n"), 0u) << name;
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 3);
+  std::filesystem::remove_all(folder);
+}
+
 // Not a wait for a reader, and neither the report nor the other file is lost with the first.
 TEST(CliOutput, AFileWithoutReaderCostsNothingElse) {
   const std::string pipe = scratch("pipe"), junit = scratch("kept.xml");
