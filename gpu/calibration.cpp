@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <thread>
 
 #include "gpu/assert.hpp"
 #include "gpu/backend.hpp"
@@ -56,9 +55,24 @@ std::size_t count_of(const Products& products) {
   return count;
 }
 
-// The 16 x 8 results of instruction i.
-void modelled(const TensorCore& model, const Products& products, std::size_t i,
-              std::uint32_t* out) {
+}  // namespace
+
+std::int64_t products_depth(Format format) { return format == Format::tf32 ? 8 : 16; }
+
+Words multiply_add(const CalibrationTarget& target, const Products& products) {
+  const std::size_t count = count_of(products);
+  const auto launch = entries(target.backend).products;
+  return staged(target, {products.a, products.b, products.c}, products.c.size(),
+                [&](const auto& inputs, std::uint32_t* out, void* stream) {
+                  return launch({products.format, inputs[0], inputs[1], inputs[2], out,
+                                 static_cast<std::int64_t>(count)},
+                                stream);
+                });
+}
+
+void multiply_add_modelled(const TensorCore& model, const Products& products, std::size_t i,
+                           std::span<std::uint32_t, 128> out) {
+  HALFULP_GPU_ASSERT(i < count_of(products));
   const simt::TensorCore core{model.alignment_bits, model.products_16_bit, model.products_tf32};
   const simt::FactorFormat format = factor_format(products.format);
   const auto depth = static_cast<std::size_t>(products_depth(products.format));
@@ -79,38 +93,6 @@ void modelled(const TensorCore& model, const Products& products, std::size_t i,
           core, format, c, std::span(a[m]).first(depth), std::span(b[n]).first(depth)));
     }
   }
-}
-
-}  // namespace
-
-std::int64_t products_depth(Format format) { return format == Format::tf32 ? 8 : 16; }
-
-Words multiply_add(const CalibrationTarget& target, const Products& products) {
-  const std::size_t count = count_of(products);
-  const auto launch = entries(target.backend).products;
-  return staged(target, {products.a, products.b, products.c}, products.c.size(),
-                [&](const auto& inputs, std::uint32_t* out, void* stream) {
-                  return launch({products.format, inputs[0], inputs[1], inputs[2], out,
-                                 static_cast<std::int64_t>(count)},
-                                stream);
-                });
-}
-
-std::vector<std::uint32_t> multiply_add_modelled(const TensorCore& model,
-                                                 const Products& products) {
-  const std::size_t count = count_of(products);
-  std::vector<std::uint32_t> out(products.c.size());
-  const std::size_t parts = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::jthread> threads;
-  for (std::size_t part = 0; part < parts; ++part) {
-    threads.emplace_back([&, part] {
-      for (std::size_t i = part; i < count; i += parts) {
-        modelled(model, products, i, &out[128 * i]);
-      }
-    });
-  }
-  threads.clear();
-  return out;
 }
 
 std::string_view name(Instruction instruction) {

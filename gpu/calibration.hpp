@@ -35,8 +35,9 @@ struct Products {
 };
 std::int64_t products_depth(Format format);
 Words multiply_add(const CalibrationTarget& target, const Products& products);
-// The same by the model of the arithmetic alone: no device, no fragments.
-std::vector<std::uint32_t> multiply_add_modelled(const TensorCore& model, const Products& products);
+// The 16 x 8 results of instruction i by the model of the arithmetic alone: no device, no fragments.
+void multiply_add_modelled(const TensorCore& model, const Products& products, std::size_t i,
+                           std::span<std::uint32_t, 128> out);
 
 enum class Instruction : std::uint8_t {
   // Functions of one fp32 argument; fdividef divides a numerator by it.

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
+#include <vector>
 
 #include "properties/calibrate_rows.hpp"
+#include "properties/parallel.hpp"
 #include "properties/philox.hpp"
 #include "properties/translate.hpp"
 
@@ -138,7 +141,13 @@ Finding random_products(const Subject& subject, gpu::Format format) {
         random_batch(format, subject.options.seed, static_cast<std::uint64_t>(done),
                      std::min(kAtOnce, count - done));
     const auto device = checked(gpu::multiply_add(subject.options.target, products));
-    const auto expected = gpu::multiply_add_modelled(model, products);
+    std::vector<std::uint32_t> expected(products.c.size());
+    for_parts(std::ssize(expected) / 128, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        const auto out = std::span(expected).subspan(128 * i).first<128>();
+        gpu::multiply_add_modelled(model, products, i, out);
+      }
+    });
     for (std::size_t e = 0; e < expected.size(); ++e) {
       if (device[e] == expected[e]) continue;
       if (differing++ == 0) first = shown(products, e, device[e], expected[e]);

@@ -181,7 +181,7 @@ std::optional<std::string> run_apart(const std::function<std::string()>& body, d
 bool send_line(int socket, const std::string& line) { return send_text(socket, line + "\n"); }
 
 LineReader::State LineReader::read(int socket, std::string& line) {
-  char chunk[1 << 16];
+  char chunk[4096];  // more waits in the socket
   ssize_t n = 0;
   if (buffer_.find('\n') == std::string::npos) {
     do {
