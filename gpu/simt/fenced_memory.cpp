@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace halfulp::gpu::simt {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
+constexpr int kSpareByte = 0xFF;  // a NaN of every format, an index out of range
 constexpr std::size_t kAheadBytesMax = std::size_t{256} << 20;  // taken in advance, at most
 
 std::size_t align_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
@@ -34,27 +36,45 @@ void FencedMemory::release() {
   if (mapping_ != nullptr) munmap(mapping_, capacity_ + 2 * kFenceBytes);
   mapping_ = nullptr;
   capacity_ = 0;
+  opened_ = 0;
+}
+
+void FencedMemory::reserve(std::size_t bytes) {
+  if (bytes <= capacity_ && mapping_ != nullptr) return;
+  // Campaigns take thousands of blocks of growing sizes.
+  const std::size_t ahead = std::min(2 * capacity_, kAheadBytesMax);
+  release();
+  const std::size_t capacity = align_up(std::max({bytes, ahead, kPageBytes}), kPageBytes);
+  if (capacity < bytes) throw std::bad_alloc();
+  void* const mapping = mmap(nullptr, capacity + 2 * kFenceBytes, PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
+  mapping_ = static_cast<std::byte*>(mapping);
+  capacity_ = capacity;
+}
+
+void FencedMemory::open(std::size_t bytes) {
+  std::byte* const end = mapping_ + kFenceBytes + capacity_;
+  const bool more = bytes > opened_;
+  const std::size_t changed = more ? bytes - opened_ : opened_ - bytes;
+  if (changed == 0) return;
+  if (mprotect(end - std::max(bytes, opened_), changed,
+               more ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) {
+    throw std::bad_alloc();
+  }
+  opened_ = bytes;
 }
 
 std::span<std::byte> FencedMemory::take(std::size_t bytes) {
   const std::size_t block = align_up(bytes, kAlignmentBytes);
-  if (block > capacity_ || mapping_ == nullptr) {
-    // Campaigns take thousands of blocks of growing sizes.
-    const std::size_t ahead = std::min(2 * capacity_, kAheadBytesMax);
-    release();
-    const std::size_t capacity = align_up(std::max({block, ahead, kPageBytes}), kPageBytes);
-    if (capacity < bytes) throw std::bad_alloc();
-    void* const mapping = mmap(nullptr, capacity + 2 * kFenceBytes, PROT_NONE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapping == MAP_FAILED) throw std::bad_alloc();
-    mapping_ = static_cast<std::byte*>(mapping);
-    capacity_ = capacity;
-    if (mprotect(mapping_ + kFenceBytes, capacity, PROT_READ | PROT_WRITE) != 0) {
-      release();
-      throw std::bad_alloc();
-    }
-  }
-  const std::span<std::byte> taken{mapping_ + kFenceBytes + capacity_ - block, bytes};
+  if (block < bytes) throw std::bad_alloc();
+  reserve(block);
+  open(align_up(block, kPageBytes));
+  std::byte* const end = mapping_ + kFenceBytes + capacity_;
+  const std::span<std::byte> taken{end - block, bytes};
+  // What a stray read gets must not depend on earlier blocks.
+  std::memset(end - opened_, kSpareByte, opened_ - block);
+  std::memset(end - block + bytes, kSpareByte, block - bytes);
   label({"a block", taken.data()}, {"a block", taken.data() + bytes});
   return taken;
 }
@@ -79,14 +99,13 @@ void FencedMemory::label(const End& first, const End& last) {
 
 FencedMemory::Stray FencedMemory::stray(const void* address) const {
   const auto* at = static_cast<const std::byte*>(address);
-  const auto in_fence = [&](const std::byte* fence) {
-    return at >= fence && at < fence + kFenceBytes;
-  };
   if (mapping_ == nullptr) return {};
-  if (in_fence(mapping_)) {
+  // The closed part before the block belongs to the fence.
+  if (at >= mapping_ && at < mapping_ + kFenceBytes + capacity_ - opened_) {
     return {first_.name.data(), static_cast<std::size_t>(first_.address - at), false};
   }
-  if (in_fence(mapping_ + kFenceBytes + capacity_)) {
+  const std::byte* const after = mapping_ + kFenceBytes + capacity_;
+  if (at >= after && at < after + kFenceBytes) {
     return {last_.name.data(), static_cast<std::size_t>(at - last_.address), true};
   }
   return {};

@@ -28,8 +28,9 @@ class FencedMemory {
   FencedMemory(const FencedMemory&) = delete;
   FencedMemory& operator=(const FencedMemory&) = delete;
 
-  // Bytes of any content. The fence behind them is less than kAlignmentBytes away; the one before
-  // them follows spare bytes, which nobody looks at. Memory once taken stays for later calls.
+  // Bytes of any content. The fence behind them is less than kAlignmentBytes away, the one before
+  // them less than a page; spare bytes between are 0xFF, and nobody looks at them afterwards.
+  // Memory once taken stays for later calls.
   // Throws std::bad_alloc.
   std::span<std::byte> take(std::size_t bytes);
   // What lies first in the block and where it begins, what lies last and where it ends.
@@ -49,10 +50,13 @@ class FencedMemory {
     std::array<char, 32> name{};
     const std::byte* address = nullptr;
   };
+  void reserve(std::size_t bytes);
+  void open(std::size_t bytes);  // the last bytes of the capacity, and no others
   void release();
 
   std::byte* mapping_ = nullptr;  // fence | capacity_ | fence
-  std::size_t capacity_ = 0;      // a multiple of the page
+  std::size_t capacity_ = 0;      // a multiple of the page, as the next one
+  std::size_t opened_ = 0;        // at the end of the capacity; before them all is fence
   Label first_;
   Label last_;
 };

@@ -1,6 +1,7 @@
 // Memory between fences: what it holds, and what an access to a fence ends in.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -20,6 +21,20 @@ TEST(FencedMemory, BlocksAreAlignedAndGrow) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data()) % FencedMemory::kAlignmentBytes, 0u);
     for (std::byte& byte : block) byte = std::byte{1};
   }
+}
+
+// A stray read gets the same whatever was in memory before.
+TEST(FencedMemory, SpareBytesAreTheSameAfterLargerBlocks) {
+  FencedMemory memory;
+  std::ranges::fill(memory.take(100'000), std::byte{1});
+  const std::span<std::byte> block = memory.take(5000);
+  const auto in_page = reinterpret_cast<std::uintptr_t>(block.data()) % 4096;
+  ASSERT_GT(in_page, 0u);
+  for (std::size_t i = 1; i <= in_page; ++i) EXPECT_EQ(*(block.data() - i), std::byte{0xFF}) << i;
+  EXPECT_EQ(*(block.data() + 5000), std::byte{0xFF});
+  const FencedMemory::Stray before = memory.stray(block.data() - in_page - 1);
+  EXPECT_EQ(before.bytes, in_page + 1);
+  EXPECT_FALSE(before.past_end);
 }
 
 TEST(FencedMemory, WhatNoMachineHasIsNoMemory) {

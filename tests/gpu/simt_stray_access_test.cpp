@@ -32,6 +32,15 @@ TEST(StrayAccessDeathTest, AnAccessSaysWhatItMissed) {
   EXPECT_EXIT(access(1024), killed, "access 24 bytes past the end of out");
   EXPECT_EXIT(access(1'000'000), killed, "access 999000 bytes past the end of out");
   EXPECT_EXIT(access(-4'000'000), killed, "access 4000000 bytes before x");
+  // Also where a larger block was.
+  memory.take(100'000);
+  const std::span<std::byte> smaller = memory.take(1000);
+  memory.label({"x", smaller.data()}, {"out", smaller.data() + 1000});
+  const auto access_smaller = [&] {
+    simt::report_stray_accesses();
+    touch(smaller.data() - 50'000);
+  };
+  EXPECT_EXIT(access_smaller(), killed, "access 50000 bytes before x");
 }
 
 TEST(StrayAccessDeathTest, OtherSignalsEndTheProcessAsEver) {
