@@ -180,6 +180,35 @@ void set_rows(Choices& choose, std::int64_t queries, std::int64_t keys, Case& c)
             c);
 }
 
+// Where a border of a mask lies: at an edge of a tile, or beside it.
+std::int64_t beside(Choices& choose) { return choose.between(-1, 1); }
+
+// `keys` and as many more as put what moves with them, now at `place`, where `edge` is after a
+// multiple of the tile.
+std::int64_t moved(std::int64_t keys, std::int64_t place, std::int64_t edge, std::int64_t tile) {
+  const std::int64_t over = (edge - place) % tile;
+  return keys + (over < 0 ? over + tile : over);
+}
+
+// A window over whole tiles of keys that all queries of a tile see, but for a key at either end of
+// them, or less.
+void choose_window_of_tiles(Choices& choose, const FlashTile& tile, Case& c) {
+  const std::int64_t queries =
+      choose.one_in(2) ? tile.queries : choose.between(1, tile.queries + tile.queries / 4);
+  const std::int64_t last = std::min(queries, tile.queries) - 1;  // of the first tile of queries
+  // Keys from the last query's first one to the first query's last one.
+  // A key short more often than a key long.
+  const std::int64_t begin = choose.one_in(4) ? 1 : beside(choose);
+  const std::int64_t end = choose.one_in(4) ? -1 : beside(choose);
+  const std::int64_t seen = tile.keys * choose.weighted<int>({{3, 1}, {1, 2}}) + end - begin;
+  const std::int64_t span = seen + last - 1;
+  const std::int64_t part = choose.between(0, span);
+  const std::int64_t right = choose.weighted<std::int64_t>({{2, 0}, {1, span}, {2, part}});
+  const std::int64_t keys = span + queries;
+  set_rows(choose, queries, moved(keys, keys - queries + right + 1, end, tile.keys), c);
+  c.set("mask", "window:" + std::to_string(span - right) + ":" + std::to_string(right));
+}
+
 // A window over whole tiles of keys: just long enough that one is open to all queries of a tile, or
 // far longer than the tile.
 void choose_long_window(Choices& choose, const FlashTile& tile, Case& c) {
@@ -188,15 +217,22 @@ void choose_long_window(Choices& choose, const FlashTile& tile, Case& c) {
   const std::int64_t least = std::min(queries, tile.queries) + tile.keys - 2;
   const std::int64_t slack = choose.between(0, tile.keys);
   const std::int64_t around = tile.keys * choose.between(4, 6) + choose.between(-1, 1);
-  const std::int64_t span =
-      choose.weighted<std::int64_t>({{2, least}, {3, least + slack}, {4, around}});
+  const std::int64_t span = choose.weighted<std::int64_t>({{2, least + slack}, {3, around}});
   const std::int64_t part = choose.between(0, span);
   const std::int64_t right = choose.weighted<std::int64_t>({{2, 0}, {1, span}, {2, part}});
   std::int64_t keys = span + queries + choose.between(0, tile.keys);
   // So that the first query's keys end where a tile does.
-  if (choose.one_in(2)) keys += tile.keys - 1 - (keys - queries + right) % tile.keys;
+  if (choose.one_in(2)) keys = moved(keys, keys - queries + right + 1, 0, tile.keys);
   set_rows(choose, queries, keys, c);
   c.set("mask", "window:" + std::to_string(span - right) + ":" + std::to_string(right));
+}
+
+// More keys than queries, so that the first query's keys end beside the end of a tile: its keys are
+// open to all, or all but one.
+void choose_diagonal(Choices& choose, const FlashTile& tile, Case& c) {
+  const std::int64_t queries = choose.between(2, tile.queries + tile.queries / 4);
+  const std::int64_t keys = queries + tile.keys * choose.weighted<int>({{2, 1}, {1, 2}}) - 1;
+  set_rows(choose, queries, keys + beside(choose), c);
 }
 
 // Sizes at which the numbers of a mask that settings tell show.
@@ -207,10 +243,13 @@ void suit_mask(Choices& choose, const gpu::Kernel& kernel, const FlashTile& tile
   if (c.text("order") == "exhaustive" || queries * keys == 0) return;
   const std::int64_t length = mask.arguments[0];
   if (mask.family == MaskFamily::window) {
-    if (choose.one_in(told ? 3 : 6)) return choose_long_window(choose, tile, c);
+    if (told && choose.one_in(2)) return choose_window_of_tiles(choose, tile, c);
+    if (choose.one_in(told ? 4 : 6)) return choose_long_window(choose, tile, c);
     // Positions before the first key, less what a window reaches.
     const bool before = length > keys && queries > 2 && queries <= keys;
     if (told && before && !choose.one_in(4)) c.set("keys", choose.between(1, queries - 2));
+  } else if (told && mask.family == MaskFamily::causal_bottom_right) {
+    if (choose.one_in(4)) choose_diagonal(choose, tile, c);
   } else if (told && mask.family == MaskFamily::documents && length < 2 * tile.keys) {
     if (length >= std::min(queries, keys) && choose.one_in(2)) {
       set_rows(choose, length + choose.between(1, length), length + choose.between(1, length), c);

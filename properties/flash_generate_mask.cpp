@@ -83,7 +83,7 @@ std::string choose_arguments(Choices& choose, MaskFamily family, const FlashTile
       break;
     case MaskFamily::window:
       take(reach(choose, tile.keys, keys));
-      take(choose.one_in(3) ? 0 : reach(choose, tile.keys, keys));
+      take(choose.one_in(4) ? 0 : reach(choose, tile.keys, keys));
       break;
     case MaskFamily::documents:
       take(document_length(choose, tile.keys, keys));
@@ -137,6 +137,9 @@ MaskFamily choose_family(Choices& choose, const gpu::Kernel& kernel, const Case&
     // What every kernel has to do counts twice, and dense masks of one number are many.
     families.push_back(family);
     if (family <= MaskFamily::window || family == MaskFamily::bias) families.push_back(family);
+    // Two borders, and two sizes that move them.
+    const bool told = passing(kernel, {.family = family}) == MaskPassing::settings;
+    if (told && family == MaskFamily::window) families.insert(families.end(), 3, family);
   }
   return families[static_cast<std::size_t>(choose.between(0, std::ssize(families) - 1))];
 }
@@ -150,10 +153,14 @@ void choose_mask_layout(Choices& choose, MaskFamily family, Case& c) {
     if (choose.one_in(2)) axes += axis;
   }
   const std::string broadcast = axes.empty() ? "dense" : "broadcast:" + axes;
+  // Rows that begin at multiples of 16 bytes in heads and batches that do not.
+  const bool several = c.integer("batches") * c.integer("heads") > 1;
+  const std::size_t apart = several && c.integer("keys") % 8 == 0 ? 5 : 1;
   c.set("mask_layout",
         choose.weighted<std::string>({{4, "dense"},
                                       {1, "transposed"},
                                       {1, "pitch:" + std::to_string(choose.between(1, 9))},
+                                      {apart, "apart:" + std::to_string(choose.between(1, 9))},
                                       {1, "offset:" + std::to_string(choose.between(1, 7))},
                                       {3, broadcast}}));
 }

@@ -41,6 +41,9 @@ void lay_out_mask(gpu::Operand& mask, std::string_view layout) {
   if (spec.family == "transposed") {
     mask.stride[2] = 1;
     mask.stride[3] = mask.extent[2];
+  } else if (spec.family == "apart") {
+    mask.stride[1] += argument();
+    mask.stride[0] = mask.extent[1] * mask.stride[1] + argument();
   } else if (spec.family == "pitch") {
     for (std::int64_t axis = 2, stride = mask.extent[3] + argument(); axis >= 0; --axis) {
       mask.stride[static_cast<std::size_t>(axis)] = stride;
@@ -165,13 +168,14 @@ std::string mask_layout_error(std::string_view text, MaskFamily family) {
   const std::string start = "mask_layout=" + shown(text) + ": ";
   if ((spec.family == "dense" || spec.family == "transposed") && spec.arguments.empty()) return {};
   const bool one = spec.arguments.size() == 1;
-  if (spec.family == "pitch" || spec.family == "offset") {
+  if (spec.family == "pitch" || spec.family == "apart" || spec.family == "offset") {
     const auto value = one ? parse_integer(spec.arguments[0]) : std::nullopt;
     if (value && *value >= 1 && *value <= 63) return {};
     return start + spec.family + " takes one number from 1 to 63";
   }
   if (spec.family != "broadcast" || !one) {
-    return start + "expected dense, transposed, pitch:G, offset:K or broadcast:AXES, some of bhqk";
+    return start +
+           "expected dense, transposed, pitch:G, apart:G, offset:K or broadcast:AXES, some of bhqk";
   }
   const std::string& axes = spec.arguments[0];
   for (std::size_t i = 0; i < axes.size(); ++i) {

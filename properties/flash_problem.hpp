@@ -32,8 +32,9 @@ MaskPassing passing(const gpu::Kernel& kernel, const Mask& mask);
 std::vector<std::string_view> mask_words(const gpu::Kernel& kernel);
 
 // What is wrong with the text of the field `mask_layout`, or empty. dense; transposed: keys outer;
-// pitch:G: rows G elements longer, NaN in the gaps; offset:K: a misaligned base; broadcast:AXES:
-// strides of 0 along some of b, h, q and k, where cell 0 stands for all.
+// pitch:G: rows G elements longer, NaN in the gaps; apart:G: heads and batches G elements longer,
+// rows packed; offset:K: a misaligned base; broadcast:AXES: strides of 0 along some of b, h, q and
+// k, where cell 0 stands for all.
 std::string mask_layout_error(std::string_view text, MaskFamily family);
 
 gpu::Format mask_format(const Case& c);

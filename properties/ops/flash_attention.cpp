@@ -57,7 +57,7 @@ constexpr std::array kFields{
     Field{.name = "mask_layout",
           .kind = FieldKind::spec,
           .fallback = "dense",
-          .help = "dense, transposed, pitch:G, offset:K or broadcast:AXES, some of bhqk"},
+          .help = "dense, transposed, pitch:G, apart:G, offset:K or broadcast:AXES, some of bhqk"},
     Field{.name = "tile",
           .kind = FieldKind::spec,
           .fallback = kDefaultWord,

@@ -127,6 +127,12 @@ void count_window(const Case& c, const Mask& mask, Counts& counts) {
   const bool full = (begin + tile.keys - 1) / tile.keys * tile.keys + tile.keys <= end;
   counts["full tile"] += narrow && full;
   counts["full tile of all queries"] += narrow && full && last + 1 == tile.queries;
+  // All but its first key, or its last.
+  const std::int64_t first_end = shift + right + 1, last_begin = last + shift - left;
+  counts["tile but for its first key"] +=
+      last_begin > 0 && last_begin % tile.keys == 1 && first_end >= last_begin - 1 + tile.keys;
+  counts["tile but for its last key"] += first_end < keys && (first_end + 1) % tile.keys == 0 &&
+                                         first_end + 1 - tile.keys >= last_begin;
   const std::int64_t visited =
       std::min(keys, last + shift + right + 1) - std::max<std::int64_t>(0, shift - left);
   counts["long loop"] += narrow && visited > last + 1 + 3 * tile.keys;
@@ -140,6 +146,10 @@ Counts count_numbers(std::string_view kernel, gpu::Backend backend, int cases) {
     const std::int64_t number = mask.arguments[0],
                        rows = std::min(c.integer("queries"), c.integer("keys"));
     if (mask.family == MaskFamily::window) count_window(c, mask, counts);
+    const std::int64_t diagonal = c.integer("keys") - c.integer("queries") + 1;
+    counts["diagonal before a tile's last key"] += mask.family == MaskFamily::causal_bottom_right &&
+                                                   diagonal > 0 && diagonal < c.integer("keys") &&
+                                                   (diagonal + 1) % flash_tile(c).keys == 0;
     const bool prefix = mask.family == MaskFamily::prefix_lm;
     counts["largest prefix"] += prefix && number >= kPositionMost - 127;
     const bool documents = mask.family == MaskFamily::documents;
@@ -154,6 +164,10 @@ Counts count_numbers(std::string_view kernel, gpu::Backend backend, int cases) {
     counts["large scale and steps"] += std::abs(scale) > 1 && steps;
     const bool tiles = c.integer("keys") > 2 * flash_tile(c).keys;
     counts["large scale and many steps"] += std::abs(scale) > 1 && steps && tiles;
+    const Spec layout = split_spec(c.text("mask_layout"));
+    const bool apart = layout.family == "apart" && std::stoi(layout.arguments[0]) % 8 != 0;
+    counts["rows of masks alone aligned"] +=
+        apart && c.integer("keys") % 8 == 0 && c.integer("batches") * c.integer("heads") > 1;
     counts["subnormal_q"] += fill == "subnormal_q";
     const bool f32 = c.text("mask_in") == "f32";
     counts["bias_far in fp32"] += f32 && mask.family == MaskFamily::bias_far;
@@ -181,11 +195,12 @@ TEST(FlashGenerate, NoClassOfNumbersIsStarved) {
     more.insert(more.end(), scales.begin(), scales.end());
     return more;
   };
-  expect("mask_mod",
-         with({"left largest", "right largest", "begin below 32 bits", "left about all keys",
-               "full tile", "full tile of all queries", "long loop", "largest prefix"}));
+  expect("mask_mod", with({"left largest", "right largest", "begin below 32 bits",
+                           "left about all keys", "full tile", "full tile of all queries",
+                           "tile but for its first key", "tile but for its last key",
+                           "diagonal before a tile's last key", "long loop", "largest prefix"}));
   expect("mask_documents", with({"largest document", "document by its reciprocal"}));
-  expect("mma_f16", with({"bias_far in fp32", "alibi in fp32"}));
+  expect("mma_f16", with({"bias_far in fp32", "alibi in fp32", "rows of masks alone aligned"}));
   expect("naive", {"bias_far in fp32", "alibi in fp32", "scale above 1", "scale below -1"});
 }
 
@@ -205,9 +220,9 @@ TEST(FlashGenerate, MasksAndTheirLayoutsAreReached) {
     const std::string_view family = name(static_cast<MaskFamily>(i));
     EXPECT_TRUE(seen.contains(family)) << family;
   }
-  for (const char* what :
-       {"as dense", "as transposed", "as pitch", "as offset", "as broadcast", "in f32", "in input",
-        "layout every", "layout permuted", "A1 keys:1", "A8 keys:2", "scale", "-scale"}) {
+  for (const char* what : {"as dense", "as transposed", "as pitch", "as apart", "as offset",
+                           "as broadcast", "in f32", "in input", "layout every", "layout permuted",
+                           "A1 keys:1", "A8 keys:2", "scale", "-scale"}) {
     EXPECT_TRUE(seen.contains(what)) << what;
   }
   for (const Law& law : find_operation("flash_attention")->laws) {

@@ -33,6 +33,7 @@ TEST(FlashLaw, RightKernelsKeepThem) {
         for (const char* rest :
              {"batches=2 heads=3 queries=5 keys=7 dim=9", "queries=1 keys=1",
               "heads=2 queries=7 keys=40 in=f16 layout=gap:3 mask_in=input mask_layout=pitch:1",
+              "heads=2 queries=7 keys=16 in=f16 mask_in=input mask_layout=apart:1",
               "heads=2 queries=40 keys=3 in=bf16 layout=mixed mask_layout=broadcast:h",
               "batches=2 queries=3 keys=0"}) {
           for (const char* seed : {"1", "2"}) {

@@ -178,7 +178,8 @@ TEST(FlashMask, ErrorsNameTheField) {
   EXPECT_EQ(mask_error("closed:3:2"), "mask=closed:3:2: closed ends before it begins");
   EXPECT_NE(mask_error("causal_top_lef").find("did you mean causal_top_left?"), std::string::npos)
       << mask_error("causal_top_lef");
-  for (const char* layout : {"dense", "transposed", "pitch:3", "offset:1", "broadcast:bhqk"}) {
+  for (const char* layout :
+       {"dense", "transposed", "pitch:3", "apart:3", "offset:1", "broadcast:bhqk"}) {
     EXPECT_EQ(mask_layout_error(layout, MaskFamily::random), "") << layout;
   }
   EXPECT_EQ(mask_layout_error("broadcast:hb", MaskFamily::random),
@@ -233,6 +234,7 @@ TEST(FlashMask, OperandsLieAsNamed) {
   EXPECT_EQ(mask("dense").stride, (Strides{105, 35, 7, 1}));
   EXPECT_EQ(mask("transposed").stride, (Strides{105, 35, 1, 5}));
   EXPECT_EQ(mask("pitch:1").stride, (Strides{120, 40, 8, 1}));
+  EXPECT_EQ(mask("apart:2").stride, (Strides{113, 37, 7, 1}));
   EXPECT_EQ(mask("offset:1").base_offset, 1);
   EXPECT_EQ(mask("broadcast:hq").stride, (Strides{7, 0, 0, 1}));
   EXPECT_EQ(mask("broadcast:b").stride, (Strides{0, 35, 7, 1}));
@@ -252,7 +254,8 @@ TEST(FlashMask, LayoutsHoldTheSameCells) {
                    "mask");
   };
   const auto dense = all("dense");
-  for (const char* layout : {"transposed", "pitch:1", "offset:1"}) EXPECT_EQ(all(layout), dense);
+  for (const char* layout : {"transposed", "pitch:1", "apart:2", "offset:1"})
+    EXPECT_EQ(all(layout), dense);
   const auto heads = all("broadcast:h");
   for (std::size_t i = 0; i < heads.size(); ++i) {
     const std::size_t batch = i / 105, cell = i % 35;
