@@ -35,7 +35,7 @@ struct Products {
 };
 std::int64_t products_depth(Format format);
 Words multiply_add(const CalibrationTarget& target, const Products& products);
-// The 16 x 8 results of instruction i by the model of the arithmetic alone: no device, no fragments.
+// The 16 x 8 results of instruction i by the model of the arithmetic: no device, no fragments.
 void multiply_add_modelled(const TensorCore& model, const Products& products, std::size_t i,
                            std::span<std::uint32_t, 128> out);
 
