@@ -271,15 +271,20 @@ std::uint64_t matmul_huge(const Scene& scene, Quantity quantity, const Place& pl
   return any_exponent(scene.format, draw(scene, quantity, place), high - 4, high);
 }
 
+// One NaN or infinity in one operand. One in four of the numbers that it is multiplied by is zero:
+// of zeros too such a product is NaN.
 std::uint64_t matmul_special(const Scene& scene, Quantity quantity, const Place& place) {
   const Draw where(scene.seed, kLines, 0, 2);
   const bool in_left = where.below(2) == 0;
   const auto lines =
       static_cast<std::uint64_t>(std::max<std::int64_t>(1, in_left ? scene.m : scene.n));
-  if (left(quantity) == in_left && line(quantity, place) == where.below(lines, 2) &&
-      depth(quantity, place) == Draw(scene.seed, kLines, 1, 2).below(k_of(scene))) {
-    const std::uint64_t kind = Draw(scene.seed, kLines, 2, 2).below(3);
-    return kind == 0 ? not_a_number(scene.format) : infinity(scene.format, kind == 1);
+  if (depth(quantity, place) == Draw(scene.seed, kLines, 1, 2).below(k_of(scene))) {
+    if (left(quantity) != in_left) {
+      if (draw(scene, quantity, place).below(4, 2) == 0) return number(scene.format, 0);
+    } else if (line(quantity, place) == where.below(lines, 2)) {
+      const std::uint64_t kind = Draw(scene.seed, kLines, 2, 2).below(3);
+      return kind == 0 ? not_a_number(scene.format) : infinity(scene.format, kind == 1);
+    }
   }
   return normal(scene.format, draw(scene, quantity, place));
 }

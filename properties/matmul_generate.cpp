@@ -99,6 +99,40 @@ void choose_aligned_shape(Choices& choose, const TileSize& tile, Case& c) {
   c.set("k", 8 * choose.between(1, tile.k / 4));
 }
 
+// The same of rows and columns that end within a chunk, or one before the end of a tile: the gap
+// after them makes the leading dimensions whole chunks. Of two tiles along an axis, the first is
+// whole.
+void choose_padded_shape(Choices& choose, const TileSize& tile, Case& c) {
+  const std::int64_t gap = choose.one_in(2) ? 1 : choose.between(1, 7);
+  const bool small = tile.m * tile.n <= 64 * 64;
+  const auto size = [&](std::int64_t edge) {
+    const std::int64_t most = small ? 2 * edge : edge + 8;
+    return (choose.one_in(2) ? edge * (small && choose.one_in(2) ? 2 : 1)
+                             : 8 * choose.between(1, most / 8)) -
+           gap;
+  };
+  c.set("m", size(tile.m));
+  c.set("n", size(tile.n));
+  c.set("k", size(choose.one_in(2) ? tile.k : 2 * tile.k));
+  c.set("layout", "gap:" + std::to_string(gap));
+}
+
+// Each tile, format and order of storage has code of its own: all are as likely, and one or two
+// tiles show it.
+void choose_instance(Choices& choose, const gpu::Kernel& kernel, Case& c) {
+  const gpu::Parameter* parameter = find(kernel, "tile");
+  const auto last = std::ssize(kernel.storage) - 1;
+  c.set("tile", std::string(choose.word(parameter->words)));
+  c.set("in",
+        std::string(gpu::name(kernel.storage[static_cast<std::size_t>(choose.between(0, last))])));
+  c.set("transpose", std::string(choose.word({"none", "a", "b", "ab"})));
+  const TileSize tile = tile_of(kernel, c);
+  if (choose.one_in(3)) return choose_padded_shape(choose, tile, c);
+  choose_aligned_shape(choose, tile, c);
+  if (choose.one_in(2)) c.set("m", 8 * choose.between(1, tile.m / 8 + 1));
+  c.set("layout", "packed");
+}
+
 // A column or a row of many tiles, a tile of many blocks of k, several rounds of tiles of few or of
 // several blocks of k.
 bool choose_long_shape(Choices& choose, const TileSize& tile, Case& c) {
@@ -265,8 +299,17 @@ Case generate_matmul_case(const gpu::Kernel& kernel, gpu::Backend backend, const
   const bool tiny = c.integer("m") <= tile.m && c.integer("n") <= tile.n && k <= 2 * tile.k;
   choose_common(choose, kernel, backend, tiny, c);
   tile = tile_of(kernel, c);  // of the format that was chosen
-  choose_parameters(choose, kernel, backend, tile, c);
   c.set("transpose", choose.weighted<std::string>({{4, "none"}, {1, "a"}, {1, "b"}, {1, "ab"}}));
+  if (c.text("order") != "exhaustive") {
+    const gpu::Parameter* tiles = find(kernel, "tile");
+    if (tiles != nullptr && choose.one_in(tiles->words.size() > 4 ? 4 : 12)) {
+      choose_instance(choose, kernel, c);
+      tile = tile_of(kernel, c);
+    } else if (choose.one_in(10)) {
+      choose_padded_shape(choose, tile, c);
+    }
+  }
+  choose_parameters(choose, kernel, backend, tile, c);
   const Operation& operation = *find_operation(c.operation);
   if (!operation.validate(c).empty()) c.set("fill", "M4");  // fp32 numbers where none are taken
   choose_law(choose, c);

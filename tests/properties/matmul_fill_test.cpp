@@ -2,6 +2,7 @@
 // the bit of every kernel with fp32 sums. And each shows the fault that it is for.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -122,6 +123,33 @@ TEST(MatmulFill, TiesAreTies) {
        {2049.0, 2051.0, 2049.0 + 0x1p-10, 65519.0, 65520.0, 65536.0, 7 * 0x1p-25}) {
     EXPECT_TRUE(sums.contains(sum)) << sum;
   }
+}
+
+// One number that is not finite; infinities meet zeros, which some kernels take for nothing to add.
+TEST(MatmulFill, SpecialNumbersMeetZeros) {
+  int infinities = 0, invalid = 0;
+  for (int seed = 1; seed <= 60; ++seed) {
+    const gpu::Problem p = find_operation("matmul")->materialise(
+        case_of("fake_right in=f16 m=5 n=6 k=4 fill=special seed=" + std::to_string(seed)));
+    const auto a = numbers(p, "a"), b = numbers(p, "b");
+    const auto finite = [](double x) { return std::isfinite(x); };
+    EXPECT_EQ(std::ranges::count_if(a, finite) + std::ranges::count_if(b, finite),
+              5 * 4 + 4 * 6 - 1);
+    bool any_infinity = false, any_invalid = false;
+    for (std::size_t i = 0; i < 5; ++i) {
+      for (std::size_t j = 0; j < 6; ++j) {
+        for (std::size_t k = 0; k < 4; ++k) {
+          const double x = a[i * 4 + k], y = b[k * 6 + j];
+          any_infinity |= std::isinf(x * y);
+          any_invalid |= std::isnan(x * y) && !std::isnan(x) && !std::isnan(y);
+        }
+      }
+    }
+    infinities += any_infinity;
+    invalid += any_invalid;
+  }
+  EXPECT_GE(infinities, 30);
+  EXPECT_GE(invalid, 20);
 }
 
 std::string verdict(const std::string& kernel_and_fields) {
