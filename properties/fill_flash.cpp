@@ -235,7 +235,7 @@ std::uint64_t subnormal_query(const Scene& scene, Quantity quantity, const Place
   const int shift = std::clamp(-scene.scale_exponent, 1, 5);
   const int bits_most = half ? 10 : 7;  // of a subnormal number
   // |scale| dim q k of 2 at most, where that leaves numbers to choose.
-  const int dim_bits = std::bit_width(static_cast<std::uint64_t>(scene.dim));
+  const int dim_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(scene.dim)));
   const int kept =
       std::clamp(bits_most - scene.scale_exponent - dim_bits - shift - 1, 0, bits_most - shift - 1);
   const auto step = static_cast<std::int64_t>(bits.below(std::uint64_t{1} << kept, 2));

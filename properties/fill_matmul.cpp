@@ -267,7 +267,7 @@ std::uint64_t matmul_subnormal(const Scene& scene, Quantity quantity, const Plac
 std::uint64_t matmul_huge(const Scene& scene, Quantity quantity, const Place& place) {
   if (scene.format == Format::fp16)
     return any_exponent(scene.format, draw(scene, quantity, place), 5, 7);
-  const int high = (125 - std::bit_width(k_of(scene))) / 2;
+  const int high = (125 - static_cast<int>(std::bit_width(k_of(scene)))) / 2;
   return any_exponent(scene.format, draw(scene, quantity, place), high - 4, high);
 }
 
