@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <vector>
 
 namespace halfulp::gpu::simt {
 namespace {
@@ -17,18 +16,18 @@ constexpr std::size_t kAheadBytesMax = std::size_t{256} << 20;  // taken in adva
 
 std::size_t align_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
-// The blocks of this thread, which is the one that runs kernels.
-std::vector<const FencedMemory*>& blocks() {
-  thread_local std::vector<const FencedMemory*> all;
-  return all;
-}
+// The last of this thread's blocks, each of which knows the one before it. Without a destructor:
+// some blocks end with the thread, after all that has one.
+constinit thread_local FencedMemory* last_of_thread = nullptr;
 
 }  // namespace
 
-FencedMemory::FencedMemory() { blocks().push_back(this); }
+FencedMemory::FencedMemory() : before_(last_of_thread) { last_of_thread = this; }
 
 FencedMemory::~FencedMemory() {
-  std::erase(blocks(), this);
+  FencedMemory** link = &last_of_thread;
+  while (*link != this) link = &(*link)->before_;
+  *link = before_;
   release();
 }
 
@@ -80,7 +79,7 @@ std::span<std::byte> FencedMemory::take(std::size_t bytes) {
 }
 
 FencedMemory::Stray FencedMemory::stray_of_thread(const void* address) {
-  for (const FencedMemory* memory : blocks()) {
+  for (const FencedMemory* memory = last_of_thread; memory != nullptr; memory = memory->before_) {
     if (const Stray stray = memory->stray(address); stray.name != nullptr) return stray;
   }
   return {};

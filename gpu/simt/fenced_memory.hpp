@@ -12,6 +12,7 @@
 
 namespace halfulp::gpu::simt {
 
+// Ends in the thread that made it.
 class FencedMemory {
  public:
   static constexpr std::size_t kAlignmentBytes = 256;  // of the start of a block
@@ -59,6 +60,7 @@ class FencedMemory {
   std::size_t opened_ = 0;        // at the end of the capacity; before them all is fence
   Label first_;
   Label last_;
+  FencedMemory* before_;  // another block of this thread
 };
 
 }  // namespace halfulp::gpu::simt

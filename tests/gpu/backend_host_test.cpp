@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gpu/backends/image.hpp"
+#include "gpu/simt/session.hpp"
 #include "tests/gpu/kernels_problems.hpp"
 #include "tests/gpu/planted/planted.hpp"
 
@@ -85,6 +86,7 @@ TEST(HostBackendTest, MisalignedVectorAccessesCrash) {
 }
 
 TEST(CheckedHostBackendTest, NamesTheAccess) {
+  if (!simt::checker_available()) GTEST_SKIP() << "no checker in a sanitizer build";
   constexpr Backend kChecked = Backend::host_checked;
   expect_fault("past_end", kChecked, small(), FaultKind::out_of_bounds, "planted_kernels.cuh");
   expect_fault("before_begin", kChecked, small(), FaultKind::out_of_bounds, "z");

@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <new>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "gpu/simt/fenced_memory.hpp"
 
@@ -21,6 +25,24 @@ TEST(FencedMemory, BlocksAreAlignedAndGrow) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data()) % FencedMemory::kAlignmentBytes, 0u);
     for (std::byte& byte : block) byte = std::byte{1};
   }
+}
+
+// Blocks are known to their thread while they live, in whatever order they end.
+TEST(FencedMemory, BlocksOfAThreadAreFound) {
+  std::thread([] {
+    thread_local std::vector<std::unique_ptr<FencedMemory>> until_the_thread_ends;
+    until_the_thread_ends.reserve(3);  // the vector is there before any block
+    for (int i = 0; i < 3; ++i) {
+      until_the_thread_ends.push_back(std::make_unique<FencedMemory>());
+      const std::span<std::byte> block = until_the_thread_ends.back()->take(256);
+      const std::string name = "block " + std::to_string(i);
+      until_the_thread_ends.back()->label({name, block.data()}, {name, block.data() + 256});
+      EXPECT_EQ(FencedMemory::stray_of_thread(block.data() + 256).name, name);
+    }
+    const std::byte* behind = until_the_thread_ends[1]->take(256).data() + 256;
+    until_the_thread_ends.erase(until_the_thread_ends.begin() + 1);
+    EXPECT_EQ(FencedMemory::stray_of_thread(behind).name, nullptr);
+  }).join();
 }
 
 // A stray read gets the same whatever was in memory before.
