@@ -2,6 +2,7 @@
 #include "gpu/simt/fenced_memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +11,7 @@
 namespace halfulp::gpu::simt {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
+const auto kPageBytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 constexpr int kSpareByte = 0xFF;  // a NaN of every format, an index out of range
 constexpr std::size_t kAheadBytesMax = std::size_t{256} << 20;  // taken in advance, at most
 

@@ -3,6 +3,7 @@
 #include "gpu/simt/fiber.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/context/detail/fcontext.hpp>
@@ -22,8 +23,8 @@ constexpr std::size_t kStackBytes = 256 * 1024;
 #else
 constexpr std::size_t kStackBytes = 64 * 1024;
 #endif
-constexpr std::size_t kGuardBytes = 4096;
-// Stacks lie a multiple of 4096 bytes apart: without an offset of their own, the busy ends of all
+const auto kGuardBytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+// Stacks lie a multiple of a page apart: without an offset of their own, the busy ends of all
 // of them would share a few cache sets.
 constexpr std::size_t kColours = 31;
 constexpr std::size_t kColourBytes = 128;

@@ -1,5 +1,6 @@
 // Memory between fences: what it holds, and what an access to a fence ends in.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -50,7 +51,8 @@ TEST(FencedMemory, SpareBytesAreTheSameAfterLargerBlocks) {
   FencedMemory memory;
   std::ranges::fill(memory.take(100'000), std::byte{1});
   const std::span<std::byte> block = memory.take(5000);
-  const auto in_page = reinterpret_cast<std::uintptr_t>(block.data()) % 4096;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto in_page = reinterpret_cast<std::uintptr_t>(block.data()) % page;
   ASSERT_GT(in_page, 0u);
   for (std::size_t i = 1; i <= in_page; ++i) EXPECT_EQ(*(block.data() - i), std::byte{0xFF}) << i;
   EXPECT_EQ(*(block.data() + 5000), std::byte{0xFF});
