@@ -35,3 +35,28 @@ function(halfulp_kernel_objects target)
     target_link_libraries(${target} PRIVATE halfulp_simt_checked_options)
   endif()
 endfunction()
+
+# halfulp_require_distinct_names(<source>...): no kernel, function, type or constant is defined in
+# two of the sources. All of a build share a namespace, so the linker would take one of two
+# templates or inline functions of the same name for both, without a word: a copied kernel would be
+# judged by the code of the original.
+function(halfulp_require_distinct_names)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} lines REGEX
+      "^(__global__|__device__|inline|constexpr|struct|class|void) |^ +[a-z0-9_]+_kernel\\(")
+    foreach(line IN LISTS lines)
+      # The last word before what a definition goes on with.
+      string(REGEX REPLACE "__launch_bounds__\\([^)]*\\) *" "" line "${line}")
+      string(REGEX REPLACE "([({=]| : ).*" "" line "${line}")
+      if(NOT line MATCHES "[ *&]([A-Za-z0-9_]+) *$" OR CMAKE_MATCH_1 STREQUAL void)
+        continue()
+      endif()
+      set(name ${CMAKE_MATCH_1})
+      if(DEFINED file_of_${name} AND NOT file_of_${name} STREQUAL source)
+        message(FATAL_ERROR "${name} is defined in ${file_of_${name}} and in ${source}: "
+          "rename one, or the linker takes one of the two for both")
+      endif()
+      set(file_of_${name} ${source})
+    endforeach()
+  endforeach()
+endfunction()
