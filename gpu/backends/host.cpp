@@ -34,6 +34,17 @@ class Blocks {
     return block;
   }
 
+  // The first write before the guard of a block.
+  Fault inspect() const {
+    for (std::size_t i = 0; i < used_; ++i) {
+      if (const simt::FencedMemory::Stray stray = blocks_[i].spare_written(); stray.name) {
+        return {FaultKind::out_of_bounds, "write at about " + std::to_string(stray.bytes) +
+                                              " bytes before workspace " + stray.name};
+      }
+    }
+    return {};
+  }
+
  private:
   std::deque<simt::FencedMemory> blocks_;
   std::size_t used_ = 0;
@@ -62,7 +73,7 @@ class Locks {
       if (Fault fault = inspect_workspace_guards(name, block)) return fault;
       if (Fault fault = inspect_locks(name, words(block))) return fault;
     }
-    return {};
+    return memory().inspect();
   }
 
  private:
@@ -112,6 +123,7 @@ class HostWorkspaces : public Workspaces {
     for (const Taken& taken : taken_) {
       if (Fault fault = inspect_workspace_guards(taken.name, taken.block)) return fault;
     }
+    if (Fault fault = blocks().inspect()) return fault;
     return locks_.inspect();
   }
 

@@ -236,6 +236,11 @@ Fault Image::inspect() const {
                                                 std::to_string(index) + " in memory order"};
     }
   }
+  if (const simt::FencedMemory::Stray stray = reusable_memory().spare_written(); stray.name) {
+    const Operand& first = problem_.operands.front();
+    const auto bytes = align_up(static_cast<std::int64_t>(stray.bytes), size_bytes(first.format));
+    return {FaultKind::out_of_bounds, "write at " + where_past(first, bytes, "before")};
+  }
   return {};
 }
 

@@ -8,11 +8,13 @@
 #include <cstring>
 #include <new>
 
+#include "gpu/assert.hpp"
+
 namespace halfulp::gpu::simt {
 namespace {
 
 const auto kPageBytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-constexpr int kSpareByte = 0xFF;  // a NaN of every format, an index out of range
+constexpr unsigned char kSpareByte = 0xFF;  // a NaN of every format, an index out of range
 constexpr std::size_t kAheadBytesMax = std::size_t{256} << 20;  // taken in advance, at most
 
 std::size_t align_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
@@ -37,6 +39,7 @@ void FencedMemory::release() {
   mapping_ = nullptr;
   capacity_ = 0;
   opened_ = 0;
+  used_ = 0;
 }
 
 void FencedMemory::reserve(std::size_t bytes) {
@@ -54,11 +57,10 @@ void FencedMemory::reserve(std::size_t bytes) {
 }
 
 void FencedMemory::open(std::size_t bytes) {
-  std::byte* const end = mapping_ + kFenceBytes + capacity_;
   const bool more = bytes > opened_;
   const std::size_t changed = more ? bytes - opened_ : opened_ - bytes;
   if (changed == 0) return;
-  if (mprotect(end - std::max(bytes, opened_), changed,
+  if (mprotect(end() - std::max(bytes, opened_), changed,
                more ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) {
     throw std::bad_alloc();
   }
@@ -70,13 +72,41 @@ std::span<std::byte> FencedMemory::take(std::size_t bytes) {
   if (block < bytes) throw std::bad_alloc();
   reserve(block);
   open(align_up(block, kPageBytes));
-  std::byte* const end = mapping_ + kFenceBytes + capacity_;
-  const std::span<std::byte> taken{end - block, bytes};
-  // What a stray read gets must not depend on earlier blocks.
-  std::memset(end - opened_, kSpareByte, opened_ - block);
-  std::memset(end - block + bytes, kSpareByte, block - bytes);
+  const std::span<std::byte> taken{end() - block, bytes};
+  std::memset(taken.data() + bytes, kSpareByte, block - bytes);
+  used_ = block;
+  fill_spare();
   label({"a block", taken.data()}, {"a block", taken.data() + bytes});
   return taken;
+}
+
+bool FencedMemory::resize(std::size_t bytes) {
+  HALFULP_GPU_ASSERT(bytes <= capacity_);
+  const std::size_t opened = std::max(align_up(bytes, kPageBytes), opened_);
+  try {
+    open(opened);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  used_ = bytes;
+  fill_spare();
+  return true;
+}
+
+// What a stray read gets must not depend on earlier blocks.
+void FencedMemory::fill_spare() { std::memset(end() - opened_, kSpareByte, opened_ - used_); }
+
+FencedMemory::Stray FencedMemory::spare_written() const {
+  if (mapping_ == nullptr) return {};
+  const auto written = [](std::byte byte) { return byte != std::byte{kSpareByte}; };
+  const std::span<const std::byte> spare(end() - opened_, opened_ - used_);
+  // Each byte like the next, and the first as it was filled: the quick answer.
+  if (spare.empty() || (!written(spare.front()) &&
+                        std::memcmp(spare.data(), spare.data() + 1, spare.size() - 1) == 0)) {
+    return {};
+  }
+  const std::byte* const at = &*std::find_if(spare.rbegin(), spare.rend(), written);
+  return {first_.name.data(), static_cast<std::size_t>(first_.address - at), false};
 }
 
 FencedMemory::Stray FencedMemory::stray_of_thread(const void* address) {
@@ -104,7 +134,7 @@ FencedMemory::Stray FencedMemory::stray(const void* address) const {
   if (at >= mapping_ && at < mapping_ + kFenceBytes + capacity_ - opened_) {
     return {first_.name.data(), static_cast<std::size_t>(first_.address - at), false};
   }
-  const std::byte* const after = mapping_ + kFenceBytes + capacity_;
+  const std::byte* const after = end();
   if (at >= after && at < after + kFenceBytes) {
     return {last_.name.data(), static_cast<std::size_t>(at - last_.address), true};
   }

@@ -34,6 +34,10 @@ class FencedMemory {
   // Memory once taken stays for later calls.
   // Throws std::bad_alloc.
   std::span<std::byte> take(std::size_t bytes);
+  // The block is now the last `bytes` of what take() once returned, at least as many: its end stays
+  // where it is, what it holds too. False when the system has no memory.
+  bool resize(std::size_t bytes);
+  std::size_t opened_bytes() const { return opened_; }  // of the block and the spare before it
   // What lies first in the block and where it begins, what lies last and where it ends.
   void label(const End& first, const End& last);
   // What a message says of an access to this address, if a fence of this block is there: how many
@@ -44,6 +48,7 @@ class FencedMemory {
     bool past_end = false;
   };
   Stray stray(const void* address) const;
+  Stray spare_written() const;  // the nearest spare byte before the block that was written to
   static Stray stray_of_thread(const void* address);  // of any block that this thread has
 
  private:
@@ -54,10 +59,13 @@ class FencedMemory {
   void reserve(std::size_t bytes);
   void open(std::size_t bytes);  // the last bytes of the capacity, and no others
   void release();
+  void fill_spare();
+  std::byte* end() const { return mapping_ + kFenceBytes + capacity_; }
 
   std::byte* mapping_ = nullptr;  // fence | capacity_ | fence
   std::size_t capacity_ = 0;      // a multiple of the page, as the next one
   std::size_t opened_ = 0;        // at the end of the capacity; before them all is fence
+  std::size_t used_ = 0;          // by the block
   Label first_;
   Label last_;
   FencedMemory* before_;  // another block of this thread

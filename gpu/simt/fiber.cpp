@@ -23,6 +23,7 @@ constexpr std::size_t kStackBytes = 256 * 1024;
 #else
 constexpr std::size_t kStackBytes = 64 * 1024;
 #endif
+constexpr std::size_t kFenceBytes = std::size_t{1} << 20;
 const auto kGuardBytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 // Stacks lie a multiple of a page apart: without an offset of their own, the busy ends of all
 // of them would share a few cache sets.
@@ -83,28 +84,37 @@ void switch_fiber(Fiber& from, Fiber& to) {
 
 FiberPool::~FiberPool() {
   if (pool_of_thread == this) pool_of_thread = nullptr;
-  for (const auto& fiber : all_) munmap(fiber->stack - kGuardBytes, kStackBytes + kGuardBytes);
+  for (const Mapping& mapping : mappings_) munmap(mapping.start, mapping.bytes);
 }
 
-Fiber* FiberPool::take() {
-  body_of_thread = body_;
-  pool_of_thread = this;
-  if (free_.empty()) {
-    void* memory = mmap(nullptr, kStackBytes + kGuardBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    if (mprotect(memory, kGuardBytes, PROT_NONE) != 0) {
-      munmap(memory, kStackBytes + kGuardBytes);
-      return nullptr;
-    }
+// fence | guard, stack, guard, stack, ... guard | fence: what strays from a stack is likely to end
+// in another one or in a fence, and not in memory of the process that judges.
+bool FiberPool::add_stacks() {
+  const std::size_t count = std::clamp<std::size_t>(all_.size(), 16, 256);
+  const std::size_t step = kStackBytes + kGuardBytes;
+  const std::size_t bytes = 2 * kFenceBytes + count * step + kGuardBytes;
+  void* const memory =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  mappings_.push_back({static_cast<char*>(memory), bytes});
+  char* stack = static_cast<char*>(memory) + kFenceBytes + kGuardBytes;
+  for (std::size_t i = 0; i < count; ++i, stack += step) {
+    if (mprotect(stack, kStackBytes, PROT_READ | PROT_WRITE) != 0) return i > 0;
     auto fiber = std::make_unique<Fiber>();
-    fiber->stack = static_cast<char*>(memory) + kGuardBytes;
+    fiber->stack = stack;
     fiber->stack_bytes = kStackBytes;
     fiber->colour = all_.size() % kColours * kColourBytes;
     prepare(*fiber);
     free_.push_back(fiber.get());
     all_.push_back(std::move(fiber));
   }
+  return true;
+}
+
+Fiber* FiberPool::take() {
+  body_of_thread = body_;
+  pool_of_thread = this;
+  if (free_.empty() && !add_stacks()) return nullptr;
   Fiber* fiber = free_.back();
   free_.pop_back();
   fiber->in_use = true;

@@ -12,7 +12,7 @@ namespace halfulp::gpu::simt {
 
 struct Fiber {
   void* context = nullptr;  // where it was suspended
-  char* stack = nullptr;    // lowest address; a guard page lies below
+  char* stack = nullptr;    // lowest address; a page that no access survives lies on either side
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;  // AddressSanitizer's
   bool in_use = false;
@@ -43,7 +43,14 @@ class FiberPool {
   static std::size_t overflowed_bytes(const void* address);
 
  private:
+  bool add_stacks();
+
+  struct Mapping {
+    char* start;
+    std::size_t bytes;
+  };
   Body body_;
+  std::vector<Mapping> mappings_;
   std::vector<std::unique_ptr<Fiber>> all_;
   std::vector<Fiber*> free_;
 };

@@ -10,16 +10,20 @@ namespace {
 
 constexpr std::size_t kGapBytes = 64;
 constexpr unsigned char kGapByte = 0xA5;
+// Open at first: opening and closing takes a while, and more than this is rare.
+constexpr std::size_t kOpenBytes = 8192;
 // Room for the limit, and for a gap and the rounding to 16 bytes of 1000 variables.
 constexpr std::size_t kArenaBytes = SharedMemory::kBytesMax + 1024 * (kGapBytes + 16);
 
 }  // namespace
 
 bool SharedMemory::reserve() try {
-  if (arena_ != nullptr) return true;
-  const std::span<std::byte> arena = memory_.take(kArenaBytes);
-  memory_.label({"shared memory", arena.data()}, {"shared memory", arena.data() + arena.size()});
-  arena_ = reinterpret_cast<char*>(arena.data());
+  if (end_ == nullptr) {
+    const std::span<std::byte> arena = memory_.take(kArenaBytes);
+    end_ = reinterpret_cast<char*>(arena.data() + arena.size());
+  }
+  // Whatever an earlier kernel declared, this one finds the same.
+  if (memory_.opened_bytes() != kOpenBytes) memory_.take(kOpenBytes);
   return true;
 } catch (const std::bad_alloc&) {
   return false;
@@ -36,14 +40,19 @@ void SharedMemory::begin_block(std::size_t dynamic_bytes) {
 
 const SharedMemory::Variable* SharedMemory::place(const void* key, std::size_t bytes,
                                                   std::size_t alignment, const char* name) {
-  const std::size_t begin = (used_ + kGapBytes + alignment - 1) / alignment * alignment;
-  if (begin + bytes + kGapBytes > kArenaBytes) return nullptr;
-  char* data = arena_ + begin;
+  // Distances from the end.
+  const std::size_t start = (used_ + kGapBytes + bytes + alignment - 1) / alignment * alignment;
+  const std::size_t used = start + kGapBytes;
+  if (used > kArenaBytes || !memory_.resize(used)) return nullptr;
+  char* const data = end_ - start;
   std::memset(data - kGapBytes, kGapByte, kGapBytes);
   std::memset(data, 0xFF, bytes);
-  std::memset(data + bytes, kGapByte, kGapBytes);
-  used_ = begin + bytes;
+  std::memset(data + bytes, kGapByte, start - bytes - used_);
+  used_ = used;
   variables_.push_back({key, name, data, bytes});
+  const Variable& first = variables_.front();
+  memory_.label({name, reinterpret_cast<std::byte*>(data)},
+                {first.name, reinterpret_cast<std::byte*>(first.data + first.bytes)});
   return &variables_.back();
 }
 
@@ -70,14 +79,17 @@ bool SharedMemory::contains(const void* address, std::size_t bytes) const {
 }
 
 const SharedMemory::Variable* SharedMemory::overrun() const {
-  const auto intact = [](const char* gap) {
-    return std::all_of(gap, gap + kGapBytes,
+  const auto intact = [](const char* gap, const char* gap_end) {
+    return std::all_of(gap, gap_end,
                        [](char c) { return static_cast<unsigned char>(c) == kGapByte; });
   };
+  const char* end = end_;  // of the gap behind the next variable
   for (const Variable& v : variables_) {
-    if (!intact(v.data + v.bytes) || !intact(v.data - kGapBytes)) return &v;
+    if (!intact(v.data + v.bytes, end) || !intact(v.data - kGapBytes, v.data)) return &v;
+    end = v.data - kGapBytes;
   }
-  return nullptr;
+  const bool before = !variables_.empty() && memory_.spare_written().name != nullptr;
+  return before ? &variables_.back() : nullptr;
 }
 
 }  // namespace halfulp::gpu::simt

@@ -1,6 +1,7 @@
 // The shared memory of one block: the dynamic part and one object per SIMT_SHARED declaration, each
-// between gaps. Everything is filled with 0xFF (a NaN in every float format) before the block
-// starts.
+// between gaps, from the end of the arena to its start, so that there is no room past an end and
+// none before the last that is not watched. Everything is filled with 0xFF (a NaN in every float
+// format) before the block starts.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -22,7 +23,7 @@ class SharedMemory {
     std::size_t bytes;
   };
 
-  // Takes the memory that the other functions need; false without it.
+  // For a launch: takes the memory that the other functions need; false without it.
   bool reserve();
   // Forgets the last block's variables and makes the dynamic part, of the exact size, 128-byte
   // aligned.
@@ -31,7 +32,7 @@ class SharedMemory {
   const Variable* variable(const void* key, std::size_t bytes, const char* name, bool& created);
   void* dynamic() const { return dynamic_; }
   bool contains(const void* address, std::size_t bytes) const;
-  // The first variable whose gap has been written to, or nullptr.
+  // The first variable beside which something has been written, or nullptr.
   const Variable* overrun() const;
   const std::vector<Variable>& variables() const { return variables_; }
 
@@ -40,7 +41,7 @@ class SharedMemory {
                         const char* name);
 
   FencedMemory memory_;
-  char* arena_ = nullptr;
+  char* end_ = nullptr;  // of the arena
   std::vector<Variable> variables_;
   char* dynamic_ = nullptr;
   std::size_t used_ = 0;

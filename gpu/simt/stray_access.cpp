@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 
 #include "gpu/simt/fenced_memory.hpp"
@@ -14,6 +15,8 @@
 
 namespace halfulp::gpu::simt {
 namespace {
+
+constexpr std::uintptr_t kNullBytes = 4096;  // an index away from a null pointer
 
 class Message {
  public:
@@ -45,12 +48,18 @@ void explain(const void* address) {
   } else if (const std::size_t bytes = FiberPool::overflowed_bytes(address); bytes > 0) {
     Message() << "a thread of the kernel needs more than the " << bytes
               << " bytes of stack that a host gives it\n";
+  } else if (reinterpret_cast<std::uintptr_t>(address) < kNullBytes) {
+    Message() << "access through a null pointer\n";
+  } else {
+    Message() << "access to what is no memory of the kernel's, nor near it\n";
   }
 }
 
 // The default action has been restored (SA_RESETHAND): raised once more, it ends the process.
 [[maybe_unused]] void on_stray_access(int signal, siginfo_t* information, void* /*context*/) {
-  explain(information->si_addr);
+  // Sent by somebody, or of an address that no pointer can have: there is none to explain.
+  const bool known = information->si_code == SEGV_MAPERR || information->si_code == SEGV_ACCERR;
+  if (known) explain(information->si_addr);
   std::raise(signal);
 }
 

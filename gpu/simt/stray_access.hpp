@@ -6,9 +6,9 @@
 
 namespace halfulp::gpu::simt {
 
-// From now on a SIGSEGV says on stderr which fence of FencedMemory was hit, or that the stack of a
-// kernel's thread is full, and ends the process as before. No effect in a build with
-// AddressSanitizer, which reports for itself.
+// From now on a SIGSEGV says on stderr which fence of FencedMemory was hit, that the stack of a
+// kernel's thread is full, or that the pointer was null, and ends the process as before. No effect
+// in a build with AddressSanitizer, which reports for itself.
 void report_stray_accesses();
 
 }  // namespace halfulp::gpu::simt

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "gpu/backends/host.hpp"
 #include "gpu/backends/image.hpp"
 #include "gpu/simt/session.hpp"
 #include "tests/gpu/kernels_problems.hpp"
@@ -83,6 +84,25 @@ TEST(HostBackendTest, DivergentBarriersAreReported) {
 
 TEST(HostBackendTest, MisalignedVectorAccessesCrash) {
   expect_fault("misaligned", Backend::host, small(), FaultKind::crashed, "");
+}
+
+Status before_the_guard(const Arguments& arguments) {
+  arguments["x"].as<float>()[-160] = 1;
+  return {};
+}
+Status before_the_workspace(const Arguments& arguments) {
+  static_cast<float*>(arguments.workspaces->take("sums", 256))[-200] = 1;
+  return {};
+}
+
+// Up to the page's start nothing may be written; before it is a fence.
+TEST(HostBackendTest, WritesBetweenAGuardAndItsFenceAreFound) {
+  const Outcome operand = host_run(before_the_guard, Backend::host, small(), {});
+  EXPECT_EQ(name(operand.fault.kind), name(FaultKind::out_of_bounds));
+  EXPECT_EQ(operand.fault.text, "write at 640 bytes (element 160) before x");
+  const Outcome workspace = host_run(before_the_workspace, Backend::host, small(), {});
+  EXPECT_EQ(name(workspace.fault.kind), name(FaultKind::out_of_bounds));
+  EXPECT_EQ(workspace.fault.text, "write at about 797 bytes before workspace sums");
 }
 
 TEST(CheckedHostBackendTest, NamesTheAccess) {

@@ -6,6 +6,7 @@ foreach(copy kernel constant renamed)
       -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/names/${copy} -DCOPY=${copy}
       -P ${CMAKE_CURRENT_LIST_DIR}/distinct_names_test.cmake)
   if(NOT copy STREQUAL renamed)
-    set_tests_properties(${test} PROPERTIES PASS_REGULAR_EXPRESSION "kernel is defined|kBlock is defined")
+    set_tests_properties(${test} PROPERTIES
+      PASS_REGULAR_EXPRESSION "kernel is defined|kBlock is defined")
   endif()
 endforeach()

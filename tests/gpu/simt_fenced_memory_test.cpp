@@ -28,6 +28,38 @@ TEST(FencedMemory, BlocksAreAlignedAndGrow) {
   }
 }
 
+TEST(FencedMemory, WhatIsWrittenToSpareBytesIsFound) {
+  FencedMemory memory;
+  const std::span<std::byte> block = memory.take(5000);
+  memory.label({"x", block.data() + 512}, {"out", block.data() + 5000});
+  EXPECT_EQ(memory.spare_written().name, nullptr);
+  block[0] = std::byte{1};
+  EXPECT_EQ(memory.spare_written().name, nullptr);
+  block.data()[-100] = std::byte{1};
+  block.data()[-3] = std::byte{0};
+  const FencedMemory::Stray stray = memory.spare_written();
+  ASSERT_STREQ(stray.name, "x");
+  EXPECT_EQ(stray.bytes, 515u);
+  EXPECT_FALSE(stray.past_end);
+  memory.take(5000);
+  EXPECT_EQ(memory.spare_written().name, nullptr);
+}
+
+TEST(FencedMemory, ABlockIsResizedAtItsStart) {
+  FencedMemory memory;
+  const std::span<std::byte> whole = memory.take(65'536);
+  std::byte* const end = whole.data() + whole.size();
+  memory.take(0);
+  EXPECT_EQ(memory.stray(end - 1).past_end, false);
+  ASSERT_TRUE(memory.resize(1000));
+  end[-1000] = std::byte{1};
+  EXPECT_EQ(memory.spare_written().name, nullptr);
+  ASSERT_TRUE(memory.resize(20'000));
+  EXPECT_EQ(end[-1000], std::byte{1});
+  end[-20'001] = std::byte{1};
+  EXPECT_NE(memory.spare_written().name, nullptr);
+}
+
 // Blocks are known to their thread while they live, in whatever order they end.
 TEST(FencedMemory, BlocksOfAThreadAreFound) {
   std::thread([] {

@@ -46,9 +46,43 @@ TEST(StrayAccessDeathTest, AnAccessSaysWhatItMissed) {
 TEST(StrayAccessDeathTest, OtherSignalsEndTheProcessAsEver) {
   simt::report_stray_accesses();
   const auto killed = testing::KilledBySignal(SIGSEGV);
-  EXPECT_EXIT(touch(nullptr), killed, "^$");
+  EXPECT_EXIT(touch(nullptr), killed, "access through a null pointer");
+  const auto* const nowhere = reinterpret_cast<const std::byte*>(std::uintptr_t{1} << 20);
+  EXPECT_EXIT(touch(nowhere), killed, "no memory of the kernel's");
   EXPECT_EXIT(std::raise(SIGSEGV), killed, "^$");
   std::signal(SIGSEGV, SIG_DFL);
+}
+
+__global__ void past_shared(int index) {
+  SIMT_SHARED(int, first, [32]);
+  SIMT_SHARED(int, second, [32]);
+  second[threadIdx.x] = first[threadIdx.x] = 0;
+  volatile int* from_first = first;
+  from_first[index] = 1;
+}
+
+std::string fault_of_shared(int index) {
+  simt::Session session{simt::Config{}};
+  simt::launch(past_shared, 2, 32, 0, session.stream(), index);
+  return session.fault().text;
+}
+
+// Whatever the distance: into another variable, which is legal on a device too, or out of both.
+TEST(StrayAccessDeathTest, NothingPastSharedMemoryPasses) {
+  EXPECT_EQ(fault_of_shared(31), "");
+  for (const int index : {32, 40, -1, -16, -200, -1500}) {
+    EXPECT_NE(fault_of_shared(index).find("wrote just outside shared variable"), std::string::npos)
+        << index;
+  }
+  const auto access = [](int index) {
+    simt::report_stray_accesses();
+    fault_of_shared(index);
+  };
+  for (const int index : {64, 1000, 75'000}) {
+    EXPECT_EXIT(access(index), testing::KilledBySignal(SIGSEGV), "bytes past the end of first")
+        << index;
+  }
+  EXPECT_EXIT(access(-100'000), testing::KilledBySignal(SIGSEGV), "bytes before second");
 }
 
 __global__ void large_frame(int* out) {
