@@ -19,25 +19,29 @@
 namespace halfulp::gpu {
 namespace {
 
-// Blocks of memory that stay allocated between calls, handed out in order.
+// Blocks of memory between guard bands, which stay allocated between calls and are handed out in
+// order.
 class Blocks {
  public:
   void rewind() { used_ = 0; }
   // guard | data | guard: the guards hold their pattern, the data any.
   std::span<std::byte> take(std::string_view name, std::int64_t data_bytes) {
     if (used_ == blocks_.size()) blocks_.emplace_back();
-    simt::FencedMemory& memory = blocks_[used_++];
-    const auto block = memory.take(static_cast<std::size_t>(data_bytes + 2 * kGuardBytes));
-    memory.label({name, block.data() + kGuardBytes},
-                 {name, block.data() + kGuardBytes + data_bytes});
-    fill_pattern(block, guard_bits(Format::f32), 4);
-    return block;
+    Block& block = blocks_[used_++];
+    block.name = name;
+    block.bytes = block.memory.take(static_cast<std::size_t>(data_bytes + 2 * kGuardBytes));
+    const std::byte* const data = block.bytes.data() + kGuardBytes;
+    block.memory.label({name, data}, {name, data + data_bytes});
+    fill_pattern(block.bytes, guard_bits(Format::f32), 4);
+    return block.bytes;
   }
 
-  // The first write before the guard of a block.
+  // The first write to a guard, or before it.
   Fault inspect() const {
     for (std::size_t i = 0; i < used_; ++i) {
-      if (const simt::FencedMemory::Stray stray = blocks_[i].spare_written(); stray.name) {
+      const Block& block = blocks_[i];
+      if (Fault fault = inspect_workspace_guards(block.name, block.bytes)) return fault;
+      if (const simt::FencedMemory::Stray stray = block.memory.spare_written(); stray.name) {
         return {FaultKind::out_of_bounds, "write at about " + std::to_string(stray.bytes) +
                                               " bytes before workspace " + stray.name};
       }
@@ -46,7 +50,12 @@ class Blocks {
   }
 
  private:
-  std::deque<simt::FencedMemory> blocks_;
+  struct Block {
+    std::string name;
+    simt::FencedMemory memory;
+    std::span<std::byte> bytes;
+  };
+  std::deque<Block> blocks_;
   std::size_t used_ = 0;
 };
 
@@ -69,11 +78,11 @@ class Locks {
   }
 
   Fault inspect() {
-    for (auto& [name, block] : blocks_) {
-      if (Fault fault = inspect_workspace_guards(name, block)) return fault;
+    if (Fault fault = memory().inspect()) return fault;
+    for (const auto& [name, block] : blocks_) {
       if (Fault fault = inspect_locks(name, words(block))) return fault;
     }
-    return memory().inspect();
+    return {};
   }
 
  private:
@@ -103,7 +112,6 @@ class HostWorkspaces : public Workspaces {
     const std::span<std::byte> block = blocks().take(name, bytes);
     const auto data = block.subspan(kGuardBytes, static_cast<std::size_t>(bytes));
     fill_pattern(data, poison_bits(Format::f32, fill_), 4);
-    taken_.push_back({std::string(name), block});
     session_.watch(data.data(), data.size(), std::string(name), simt::Contents::uninitialised, 4);
     return data.data();
   }
@@ -120,18 +128,11 @@ class HostWorkspaces : public Workspaces {
   }
 
   Fault inspect() const {
-    for (const Taken& taken : taken_) {
-      if (Fault fault = inspect_workspace_guards(taken.name, taken.block)) return fault;
-    }
     if (Fault fault = blocks().inspect()) return fault;
     return locks_.inspect();
   }
 
  private:
-  struct Taken {
-    std::string name;
-    std::span<std::byte> block;
-  };
   static Blocks& blocks() {
     thread_local Blocks blocks;
     return blocks;
@@ -140,7 +141,6 @@ class HostWorkspaces : public Workspaces {
   simt::Session& session_;
   Fill fill_;
   Locks& locks_;
-  std::vector<Taken> taken_;
   std::vector<std::string> locks_taken_;
 };
 

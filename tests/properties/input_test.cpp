@@ -47,6 +47,16 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// Generated cases of one kernel on the host.
+CampaignOptions generated(const std::string& filter, std::int64_t cases) {
+  CampaignOptions options;
+  options.filters = {filter};
+  options.backends = {gpu::Backend::host};
+  options.fixtures = false;
+  options.cases = cases;
+  return options;
+}
+
 // Sets $HALFULP_FIXTURES for one test.
 class Fixtures {
  public:
@@ -172,11 +182,7 @@ TEST(Input, ASearchCutShortSaysSo) {
 
 TEST(Input, ACampaignStopsBeforeTheNextCase) {
   std::sig_atomic_t stop = 0;
-  CampaignOptions options;
-  options.filters = {"vector_add/fake_right"};
-  options.backends = {gpu::Backend::host};
-  options.fixtures = false;
-  options.cases = 1000000;
+  CampaignOptions options = generated("vector_add/fake_right", 1000000);
   options.jobs = 1;
   options.stop = &stop;
   EXPECT_EQ(complete(options), "");
@@ -213,11 +219,7 @@ TEST(Input, RangesAreOfTheNumberThatIsWritten) {
 
 TEST(Input, ACampaignThatStopsWhileItShrinksSaysSo) {
   std::sig_atomic_t stop = 0;
-  CampaignOptions options;
-  options.filters = {"vector_add/fake_wrong"};
-  options.backends = {gpu::Backend::host};
-  options.fixtures = false;
-  options.cases = 20;
+  CampaignOptions options = generated("vector_add/fake_wrong", 20);
   options.stop = &stop;
   EXPECT_EQ(complete(options), "");
   const CampaignResult result = run_campaign(options, [&](const Progress& progress) {
